@@ -1,0 +1,108 @@
+/* SPDX-License-Identifier: ISC */
+/*
+ * The low-level interface: EVP's takes memory, a look-up and a lock for each
+ * digest, three of which are made for every request (a tenth of a replay).
+ */
+#define OPENSSL_SUPPRESS_DEPRECATED
+
+#include "digest.h"
+
+#include <limits.h>
+#include <openssl/crypto.h>
+#include <openssl/rand.h>
+#include <openssl/sha.h>
+#include <string.h>
+
+_Static_assert(sizeof(SHA256_CTX) <= sizeof ((struct idem_hash *)0)->state,
+    "the library's state fits");
+_Static_assert(_Alignof(SHA256_CTX) <= _Alignof(uint64_t), "and is aligned");
+
+static SHA256_CTX *
+state(struct idem_hash *h)
+{
+	return (SHA256_CTX *)h->state;
+}
+
+void
+idem_hash_init(struct idem_hash *h)
+{
+	h->begun = true;
+	h->failed = SHA256_Init(state(h)) != 1;
+}
+
+void
+idem_hash_add(struct idem_hash *h, const void *at, size_t len)
+{
+	if (!h->begun)
+		h->failed = true;
+	if (h->failed || len == 0)
+		return;
+	h->failed = SHA256_Update(state(h), at, len) != 1;
+}
+
+static void
+put_u64(uint8_t at[8], uint64_t n)
+{
+	int i;
+
+	for (i = 7; i >= 0; i--) {
+		at[i] = (uint8_t)n;
+		n >>= 8;
+	}
+}
+
+void
+idem_hash_u64(struct idem_hash *h, uint64_t n)
+{
+	uint8_t at[8];
+
+	put_u64(at, n);
+	idem_hash_add(h, at, sizeof at);
+}
+
+void
+idem_hash_part(struct idem_hash *h, struct idem_bytes part)
+{
+	uint8_t at[128];	/* most are short; one call is half of two */
+
+	if (part.len > sizeof at - 8) {
+		idem_hash_u64(h, part.len);
+		idem_hash_add(h, part.at, part.len);
+		return;
+	}
+	put_u64(at, part.len);
+	if (part.len > 0)
+		memcpy(at + 8, part.at, part.len);
+	idem_hash_add(h, at, 8 + part.len);
+}
+
+bool
+idem_hash_final(struct idem_hash *h, struct idem_digest *digest)
+{
+	bool good;
+
+	good = !h->failed && h->begun &&
+	    SHA256_Final(digest->at, state(h)) == 1;
+	if (!good)
+		memset(digest, 0, sizeof *digest);
+	idem_hash_free(h);
+	return good;
+}
+
+void
+idem_hash_free(struct idem_hash *h)
+{
+	*h = (struct idem_hash){ 0 };
+}
+
+bool
+idem_digest_equal(const struct idem_digest *a, const struct idem_digest *b)
+{
+	return CRYPTO_memcmp(a->at, b->at, sizeof a->at) == 0;
+}
+
+bool
+idem_random(void *at, size_t len)
+{
+	return len <= INT_MAX && RAND_bytes(at, (int)len) == 1;
+}
