@@ -1,0 +1,253 @@
+/* SPDX-License-Identifier: ISC */
+#include "front.h"
+
+#include "fcgi_rec.h"
+
+#include <errno.h>
+#include <fcgiapp.h>
+#include <signal.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/types.h>
+#include <unistd.h>
+
+/* FCGX_Init puts its own handlers on these. */
+static const int touched[] = { SIGPIPE, SIGTERM, SIGUSR1 };
+
+#define TOUCHED (sizeof touched / sizeof *touched)
+
+#define PUT_MAX 4096		/* libfcgi has all of it in its first read */
+#define FILE_MAX 65536
+
+/* How much "NAME=value" and a NUL each a stream makes. */
+struct extent {
+	size_t params, text_len;
+};
+
+static int
+init_quietly(void)
+{
+	struct sigaction before[TOUCHED];
+	sigset_t set, mask;
+	size_t i;
+	int error;
+
+	sigemptyset(&set);
+	for (i = 0; i < TOUCHED; i++)
+		sigaddset(&set, touched[i]);
+	/* One that comes in between waits for the handler it is meant for. */
+	sigprocmask(SIG_BLOCK, &set, &mask);
+	for (i = 0; i < TOUCHED; i++)
+		sigaction(touched[i], NULL, &before[i]);
+	error = FCGX_Init();
+	for (i = 0; i < TOUCHED; i++)
+		sigaction(touched[i], &before[i], NULL);
+	sigprocmask(SIG_SETMASK, &mask, NULL);
+	return error;
+}
+
+static int
+open_memfd(struct front *f)
+{
+	f->put = 0;
+	f->spoilt = false;
+	f->memfd = memfd_create("idem-params", MFD_CLOEXEC);
+	return f->memfd < 0 ? -1 : 0;
+}
+
+int
+front_init(struct front *f)
+{
+	f->memfd = -1;
+	if (init_quietly() != 0) {
+		errno = ENOMEM;
+		return -1;
+	}
+	return open_memfd(f);
+}
+
+void
+front_free(struct front *f)
+{
+	if (f->memfd >= 0)
+		close(f->memfd);
+	f->memfd = -1;
+}
+
+static bool
+has(struct idem_bytes bytes, int c)
+{
+	return bytes.len > 0 && memchr(bytes.at, c, bytes.len) != NULL;
+}
+
+static bool
+is_cgi_text(const struct idem_fcgi_pair *pair)
+{
+	return pair->name.len > 0 && !has(pair->name, '=') &&
+	    !has(pair->name, '\0') && !has(pair->value, '\0');
+}
+
+/* What the stream will make; false if libfcgi must not see it. */
+static bool
+measure(struct idem_bytes left, struct extent *extent)
+{
+	struct idem_fcgi_pair pair;
+	int got;
+
+	while ((got = idem_fcgi_pair_next(&left, &pair)) > 0) {
+		if (!is_cgi_text(&pair))
+			return false;
+		extent->params++;
+		extent->text_len += pair.name.len + pair.value.len + 2;
+	}
+	return got == 0;
+}
+
+static int
+empty(struct front *f)
+{
+	f->put = 0;
+	if (ftruncate(f->memfd, 0) != 0)
+		return -1;
+	return lseek(f->memfd, 0, SEEK_SET) == 0 ? 0 : -1;
+}
+
+/*
+ * To the file's end, which is where reading goes on: a small copy is read to
+ * its end at once, so that two calls of the system do where emptying the file
+ * each time takes two more.
+ */
+static int
+put(struct front *f, const struct idem_buf *copy)
+{
+	if (!idem_buf_ok(copy))
+		return -1;
+	if ((f->spoilt || f->put + copy->len > FILE_MAX) && empty(f) != 0)
+		return -1;
+	f->spoilt = true;
+	if (pwrite(f->memfd, copy->at, copy->len, (off_t)f->put) !=
+	    (ssize_t)copy->len)
+		return -1;
+	f->put += copy->len;
+	return 0;
+}
+
+/*
+ * Copy what libfcgi made into one block: the pointers, then the text.  It must
+ * be exactly what was measured, or one of the two has misread the stream.
+ */
+static int
+take(char **envp, const struct extent *extent, struct params *params)
+{
+	size_t pointers_len = (extent->params + 1) * sizeof *params->at;
+	size_t text_len = 0, len, i;
+	char *text;
+
+	params->at = malloc(pointers_len + extent->text_len);
+	if (params->at == NULL)
+		return -1;
+	text = (char *)params->at + pointers_len;
+	for (i = 0; i < extent->params && envp[i] != NULL; i++) {
+		len = strlen(envp[i]) + 1;
+		if (len > extent->text_len - text_len)
+			break;
+		params->at[i] = memcpy(text + text_len, envp[i], len);
+		text_len += len;
+	}
+	if (i < extent->params || envp[i] != NULL ||
+	    text_len < extent->text_len) {
+		params_free(params);
+		return -1;
+	}
+	params->at[i] = NULL;
+	params->len = i;
+	return 0;
+}
+
+/*
+ * libfcgi's reading of the file.  It gets no listening socket, and writes
+ * nothing: only closing its streams would.  It closes the descriptor if it
+ * refuses what it reads, and says so in ipcFd.
+ */
+static int
+decode(struct front *f, const struct extent *extent, struct params *params)
+{
+	FCGX_Request request;
+	int result = -1;
+
+	FCGX_InitRequest(&request, -1, 0);
+	request.ipcFd = f->memfd;
+	request.keepConnection = 1;	/* else accepting begins with a close */
+	/* A request cut off in its parameters is a success with an error. */
+	if (FCGX_Accept_r(&request) == 0 && FCGX_GetError(request.in) == 0)
+		/* The first is its own: FCGI_ROLE. */
+		result = take(request.envp + 1, extent, params);
+	f->memfd = request.ipcFd;
+	FCGX_Free(&request, 0);
+	return result;
+}
+
+int
+front_decode(struct front *f, uint16_t id, struct idem_bytes stream,
+    struct params *params)
+{
+	struct extent extent = { 0 };
+	struct idem_buf copy = { 0 };
+	int result = -1;
+
+	*params = (struct params){ 0 };
+	if (id == 0 || !measure(stream, &extent))
+		return -1;
+	if (f->memfd < 0 && open_memfd(f) != 0)
+		return -1;
+	idem_fcgi_clean_copy(&copy, id, stream);
+	if (put(f, &copy) == 0)
+		result = decode(f, &extent, params);
+	f->spoilt = result != 0 || copy.len > PUT_MAX;
+	idem_buf_free(&copy);
+	return result;
+}
+
+/* --- the parameters ------------------------------------------------------- */
+
+static const char *
+value_if(const char *param, const char *name, size_t name_len)
+{
+	/* Most differ in the first byte: not worth a call. */
+	if (*param != *name || strncmp(param, name, name_len) != 0 ||
+	    param[name_len] != '=')
+		return NULL;
+	return param + name_len + 1;
+}
+
+const char *
+params_get(const struct params *params, const char *name)
+{
+	const char *value = NULL;
+
+	params_all(params, name, &value, 1);
+	return value;
+}
+
+size_t
+params_all(const struct params *params, const char *name,
+    const char **found, size_t max)
+{
+	size_t name_len = strlen(name), n = 0, i;
+	const char *value;
+
+	for (i = 0; i < params->len && n < max; i++) {
+		value = value_if(params->at[i], name, name_len);
+		if (value != NULL)
+			found[n++] = value;
+	}
+	return n;
+}
+
+void
+params_free(struct params *params)
+{
+	free(params->at);
+	*params = (struct params){ 0 };
+}
