@@ -1,0 +1,31 @@
+/* SPDX-License-Identifier: ISC */
+#ifndef IDEM_REPLY_H
+#define IDEM_REPLY_H
+
+#include "idem.h"
+#include "saved.h"
+
+/*
+ * The head of an answer as a CGI program would write it (RFC 3875, 6), for a
+ * front to turn into HTTP: Status, fields, ours, and the blank line.
+ */
+
+/*
+ * Of a saved answer, or of a fresh one in the same form.  A replay says so in
+ * Idempotent-Replayed too, and has no Set-Cookie unless the scope names an
+ * identity (doc/design.md, 2).
+ */
+void idem_reply_answer(struct idem_buf *head, const struct idem_saved *,
+    enum idem_mark, bool identity);
+
+/*
+ * Of a problem, head and body.  `no_body` (HEAD) leaves the body out, not its
+ * length.
+ */
+void idem_reply_problem(struct idem_buf *head, enum idem_problem,
+    enum idem_mark, const struct idem_problem_more *, bool no_body);
+
+/* The status that a REPLY of a problem, or of this answer, has. */
+int idem_reply_code(const struct idem_effect *, const struct idem_saved *);
+
+#endif
