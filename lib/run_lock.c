@@ -1,0 +1,228 @@
+/* SPDX-License-Identifier: ISC */
+#include "run_lock.h"
+
+#include <dirent.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/file.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#define OWNER_NAME_SIZE (2 * IDEM_OWNER_LEN + 1)
+
+static int
+open_folder(const char *path, char *error, size_t error_size)
+{
+	struct stat st;
+	int fd;
+
+	if (mkdir(path, 0700) != 0 && errno != EEXIST) {
+		snprintf(error, error_size, "cannot make the folder %s: %s",
+		    path, strerror(errno));
+		return -1;
+	}
+	fd = open(path, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
+	if (fd < 0 || fstat(fd, &st) != 0) {
+		snprintf(error, error_size, "cannot open the folder %s: %s",
+		    path, strerror(errno));
+	} else if ((st.st_mode & (S_IWGRP | S_IWOTH)) != 0) {
+		/* Who can replace a lock can prove that a live run is dead. */
+		snprintf(error, error_size,
+		    "others may write into %s: chmod go-w it", path);
+	} else {
+		return fd;
+	}
+	if (fd >= 0)
+		close(fd);
+	return -1;
+}
+
+int
+idem_run_folder(const char *ledger, char *error, size_t error_size)
+{
+	/* One folder a ledger, by whatever name it is called. */
+	char *real = realpath(ledger, NULL), *path;
+	int fd, len;
+
+	len = asprintf(&path, "%s-run", real != NULL ? real : ledger);
+	free(real);
+	if (len < 0) {
+		snprintf(error, error_size, "%s: out of memory", ledger);
+		return -1;
+	}
+	fd = open_folder(path, error, error_size);
+	free(path);
+	return fd;
+}
+
+static int
+give_up(int fd)
+{
+	int saved = errno;
+
+	close(fd);
+	errno = saved;
+	return -1;
+}
+
+/* Without a name until it is locked. */
+static int
+make_nameless(int folder, const char *name)
+{
+	char link[32];
+	int fd;
+
+	fd = openat(folder, ".", O_TMPFILE | O_RDWR | O_CLOEXEC, 0600);
+	if (fd < 0)
+		return -1;
+	snprintf(link, sizeof link, "/proc/self/fd/%d", fd);
+	if (flock(fd, LOCK_EX | LOCK_NB) != 0 ||
+	    linkat(AT_FDCWD, link, folder, name, AT_SYMLINK_FOLLOW) != 0)
+		return give_up(fd);
+	return fd;
+}
+
+/*
+ * Under another name until it is locked.  Not rename(2): it would replace a
+ * file that is there, and with it a lock that is held.
+ */
+static int
+make_linked(int folder, const char *name)
+{
+	char other[64];
+	int fd, saved;
+
+	snprintf(other, sizeof other, "new.%d.%s", (int)getpid(), name);
+	unlinkat(folder, other, 0);
+	fd = openat(folder, other, O_CREAT | O_EXCL | O_RDWR | O_CLOEXEC, 0600);
+	if (fd < 0)
+		return -1;
+	if (flock(fd, LOCK_EX | LOCK_NB) != 0 ||
+	    linkat(folder, other, folder, name, 0) != 0)
+		fd = give_up(fd);
+	saved = errno;
+	unlinkat(folder, other, 0);
+	errno = saved;
+	return fd;
+}
+
+int
+idem_run_lock_make_named(int folder, const char *name)
+{
+	int fd = make_nameless(folder, name);
+
+	/* Not every file system has nameless files, nor every jail /proc. */
+	if (fd < 0 && errno != EEXIST)
+		fd = make_linked(folder, name);
+	return fd;
+}
+
+enum idem_lock_state
+idem_run_lock_state_named(int folder, const char *name)
+{
+	enum idem_lock_state state = IDEM_LOCK_HELD;
+	struct stat st;
+	int fd;
+
+	fd = openat(folder, name, O_RDONLY | O_NOFOLLOW | O_CLOEXEC);
+	if (fd < 0)
+		return errno == ENOENT ? IDEM_LOCK_MISSING : IDEM_LOCK_HELD;
+	/* Shared, so that two who look do not take each other for the owner. */
+	if (flock(fd, LOCK_SH | LOCK_NB) == 0)
+		state = IDEM_LOCK_FREE;
+	/* Removed since we opened it, in the order in which a run ends. */
+	if (fstat(fd, &st) != 0 || st.st_nlink == 0)
+		state = IDEM_LOCK_MISSING;
+	close(fd);
+	return state;
+}
+
+int
+idem_run_lock_make(int folder, const struct idem_owner *owner)
+{
+	char name[OWNER_NAME_SIZE];
+
+	idem_hex(owner->at, sizeof owner->at, name);
+	return idem_run_lock_make_named(folder, name);
+}
+
+enum idem_lock_state
+idem_run_lock_state(int folder, const struct idem_owner *owner)
+{
+	char name[OWNER_NAME_SIZE];
+
+	idem_hex(owner->at, sizeof owner->at, name);
+	return idem_run_lock_state_named(folder, name);
+}
+
+void
+idem_run_lock_remove(int folder, const struct idem_owner *owner)
+{
+	char name[OWNER_NAME_SIZE];
+
+	idem_hex(owner->at, sizeof owner->at, name);
+	unlinkat(folder, name, 0);
+}
+
+static bool
+is_lock_name(const char *name)
+{
+	uint8_t owner[IDEM_OWNER_LEN];
+
+	return idem_unhex(name, owner, sizeof owner);
+}
+
+static bool
+was_made_before(int folder, const char *name, int64_t before_ms)
+{
+	struct stat st;
+
+	return fstatat(folder, name, &st, AT_SYMLINK_NOFOLLOW) == 0 &&
+	    (int64_t)st.st_mtim.tv_sec * 1000 < before_ms;
+}
+
+void
+idem_run_lock_tidy(int folder, int64_t before_ms)
+{
+	int fd = openat(folder, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+	DIR *dir = fd != -1 ? fdopendir(fd) : NULL;
+	const struct dirent *e;
+
+	if (dir == NULL) {
+		if (fd != -1)
+			close(fd);
+		return;
+	}
+	while ((e = readdir(dir)) != NULL)
+		if (is_lock_name(e->d_name) &&
+		    was_made_before(folder, e->d_name, before_ms) &&
+		    idem_run_lock_state_named(folder, e->d_name) ==
+		    IDEM_LOCK_FREE)
+			unlinkat(folder, e->d_name, 0);
+	closedir(dir);
+}
+
+enum idem_proof
+idem_run_proof(const struct idem_record *r, int64_t now_ms,
+    const struct idem_boot *boot, enum idem_lock_state lock, uint32_t lease_ms,
+    uint32_t limit_ms, uint32_t grace_ms)
+{
+	int64_t last = r->renewed_at + limit_ms + lease_ms + grace_ms;
+	bool missing = lock == IDEM_LOCK_MISSING;
+
+	if (memcmp(r->boot.at, boot->at, sizeof boot->at) != 0)
+		return IDEM_PROOF_DEAD;
+	if (lock == IDEM_LOCK_FREE)
+		return IDEM_PROOF_DEAD;
+	/* Who owns it may start by its own lease's end, whatever ours is. */
+	if (last < r->lease_end + grace_ms)
+		last = r->lease_end + grace_ms;
+	if (now_ms > last)
+		return missing ? IDEM_PROOF_DEAD : IDEM_PROOF_LAPSED;
+	if (missing && now_ms > r->lease_end + grace_ms)
+		return IDEM_PROOF_LAPSED;
+	return IDEM_PROOF_NONE;
+}

@@ -1,0 +1,52 @@
+/* SPDX-License-Identifier: ISC */
+#ifndef IDEM_RUN_LOCK_H
+#define IDEM_RUN_LOCK_H
+
+#include "clock.h"
+#include "idem.h"
+#include "record.h"
+
+/*
+ * The lock of one run: a file named after its owner (32 hex digits) in the
+ * ledger's run folder, held with flock(2) by keeper and program together.  It
+ * is locked before it gets its name, so nobody sees it unlocked before its run.
+ * Free: keeper, program and all that kept the descriptor are gone, or the
+ * keeper has unlocked it.  Missing proves nothing.
+ */
+enum idem_lock_state { IDEM_LOCK_HELD, IDEM_LOCK_FREE, IDEM_LOCK_MISSING };
+
+/*
+ * The descriptor of the folder "<ledger>-run", made if absent, 0700.  -1 and a
+ * sentence in error; also when others may write into it.
+ */
+int idem_run_folder(const char *ledger, char *error, size_t error_size);
+
+/* The locked descriptor, close-on-exec; -1 and errno (EEXIST: it was there). */
+int idem_run_lock_make(int folder, const struct idem_owner *);
+/* HELD also when it could not be looked at: that is never a proof. */
+enum idem_lock_state idem_run_lock_state(int folder, const struct idem_owner *);
+void idem_run_lock_remove(int folder, const struct idem_owner *);
+
+/* The same for a file of any name in any folder. */
+int idem_run_lock_make_named(int folder, const char *name);
+enum idem_lock_state idem_run_lock_state_named(int folder, const char *name);
+
+/*
+ * Remove the free locks that were made before then, by the wall clock: those of
+ * runs whose lobby had died.  Once lease, limit and grace are long past a
+ * missing lock proves as much.
+ */
+void idem_run_lock_tidy(int folder, int64_t before_ms);
+
+/*
+ * What is known of the owner of a record that is in progress or unknown.
+ * now_ms is of the clock of record.lease_end; boot this host's.  Other boot:
+ * DEAD.  Same boot: lock free: DEAD; past renewed_at + limit + lease + grace:
+ * DEAD when the lock is missing, else LAPSED (it is held: somebody is alive);
+ * past lease_end + grace with the lock missing: LAPSED; else NONE.
+ */
+enum idem_proof idem_run_proof(const struct idem_record *, int64_t now_ms,
+    const struct idem_boot *, enum idem_lock_state, uint32_t lease_ms,
+    uint32_t limit_ms, uint32_t grace_ms);
+
+#endif

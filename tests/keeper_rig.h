@@ -1,0 +1,83 @@
+/* SPDX-License-Identifier: ISC */
+#ifndef TESTS_KEEPER_RIG_H
+#define TESTS_KEEPER_RIG_H
+
+#include "keeper.h"
+#include "loop.h"
+#include "run_lock.h"
+
+#include <sys/types.h>
+
+/*
+ * A keeper in a process of its own, its runner here, and a temporary folder.
+ * Whatever fails in here ends the test program (bail_out).
+ */
+#define RIG_SLOTS 6
+#define RIG_OUT_MAX 4096
+
+struct rig {
+	struct loop *loop;
+	struct shm *shm;
+	struct runner *runner;
+	uint64_t number;
+	pid_t keeper;
+	int locks;
+	char folder[32];
+	uint64_t last_id;
+	int lost;
+	struct rig_run *runs;	/* that are followed and have not ended */
+	uint64_t ignored_to;	/* ids up to it need not be followed */
+};
+
+/* What to run, and what came of it; it stays where it is until it has ended. */
+struct rig_run {
+	const char *path, *folder;
+	char **argv, **envp;
+	bool keyed, has_in, has_owner, no_slot;
+	int in;
+	uint32_t limit_ms;
+	int64_t not_after_ms;
+	char *sh[4];
+
+	uint64_t id;
+	struct idem_owner owner;
+	int out_fd;
+	char out[RIG_OUT_MAX];
+	size_t out_len;
+	struct run_end end;
+	bool done;
+	struct rig_run *next;
+};
+
+void rig_open(struct rig *, uint32_t grace_ms);
+void rig_close(struct rig *);
+
+struct rig_run rig_sh(char *script);	/* it is kept */
+/* "name=xxx...", so many bytes with its NUL; to be freed. */
+char *rig_variable(const char *name, size_t len);
+void rig_owner(struct rig *, struct rig_run *);	/* else rig_start gives one */
+int rig_try(struct rig *, struct rig_run *);	/* what runner_start said */
+void rig_follow(struct rig *, struct rig_run *);	/* after such a try */
+void rig_ignore(struct rig *, const struct rig_run *);	/* or so */
+bool rig_await_all(struct rig *);		/* all that are followed */
+void rig_start(struct rig *, struct rig_run *);
+void rig_wait(struct rig *, struct rig_run *);	/* ended, and all output */
+void rig_run(struct rig *, struct rig_run *);	/* start and wait */
+void rig_read_line(struct rig *, struct rig_run *);	/* it runs on */
+
+void rig_pause(struct rig *, int64_t ms);
+void rig_await_lost(struct rig *);
+enum idem_lock_state rig_lock(const struct rig *, const struct rig_run *);
+enum idem_lock_state rig_await_lock(struct rig *, const struct rig_run *,
+    enum idem_lock_state);
+void rig_name(const struct rig_run *, char name[48]);	/* of its lock */
+int rig_lock_files(const struct rig *);
+bool rig_await_no_locks(struct rig *);
+int rig_descriptors(pid_t);	/* its own count includes one for looking */
+int rig_await_descriptors(struct rig *, int want);	/* of the keeper */
+int rig_slots_free(const struct rig *);
+bool rig_is_gone(pid_t);
+bool rig_await_gone(struct rig *, pid_t);
+int rig_lines(const char *text);
+
+#endif

@@ -1,0 +1,514 @@
+/* SPDX-License-Identifier: ISC */
+#include "keeper.h"
+
+#include "keeper_rig.h"
+#include "run_lock.h"
+#include "tap.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <poll.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/resource.h>
+#include <sys/stat.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#define MANY_RUNS 300
+#define KEEPER_FDS (3 + 4)	/* socket, locks, eventfd, signalfd */
+#define LIMIT_MS 600
+#define GRACE_MS 400
+#define SLOW_MS 1000	/* what a busy machine may add */
+
+/* --- what does not start -------------------------------------------------- */
+
+static const struct {
+	const char *what, *path, *folder;
+	enum idem_problem problem;
+	int error;
+} refusals[] = {
+	{ "a program that is missing", "missing", NULL,
+	  IDEM_PROBLEM_NO_PROGRAM, ENOENT },
+	{ "a program below a file", "plain/x", NULL,
+	  IDEM_PROBLEM_NO_PROGRAM, ENOTDIR },
+	{ "a program that is not executable", "plain", NULL,
+	  IDEM_PROBLEM_FORBIDDEN_PROGRAM, EACCES },
+	{ "a program that is a folder", ".", NULL,
+	  IDEM_PROBLEM_FORBIDDEN_PROGRAM, EACCES },
+	{ "a script whose interpreter is missing", "orphan", NULL,
+	  IDEM_PROBLEM_BROKEN_PROGRAM, ENOENT },
+	{ "a script whose interpreter is not executable", "odd", NULL,
+	  IDEM_PROBLEM_BROKEN_PROGRAM, EACCES },
+	{ "a program without a format", "formless", NULL,
+	  IDEM_PROBLEM_BROKEN_PROGRAM, ENOEXEC },
+	{ "a program that is being written", "busy", NULL,
+	  IDEM_PROBLEM_BROKEN_PROGRAM, ETXTBSY },
+	{ "a folder that is missing", "good", "/nowhere",
+	  IDEM_PROBLEM_FORBIDDEN_PROGRAM, ENOENT },
+};
+
+static void
+make_file(struct rig *g, const char *name, const char *text, mode_t mode)
+{
+	char path[128];
+	FILE *f;
+
+	snprintf(path, sizeof path, "%s/%s", g->folder, name);
+	f = fopen(path, "w");
+	if (f == NULL || fputs(text, f) < 0 || fclose(f) != 0 ||
+	    chmod(path, mode) != 0)
+		bail_out("cannot write %s", path);
+}
+
+static void
+test_refusals(struct rig *g)
+{
+	char *argv[] = { NULL, NULL }, path[128], busy[128];
+	struct rig_run run;
+	size_t i;
+	int fd;
+
+	make_file(g, "plain", "#!/bin/sh\n", 0644);
+	make_file(g, "orphan", "#!/nowhere/sh\n", 0755);
+	make_file(g, "odd", "#!/etc/passwd\n", 0755);
+	make_file(g, "formless", "\001\002\003", 0755);
+	make_file(g, "busy", "#!/bin/sh\n", 0755);
+	make_file(g, "good", "#!/bin/sh\n", 0755);
+	snprintf(busy, sizeof busy, "%s/busy", g->folder);
+	fd = open(busy, O_WRONLY);
+	for (i = 0; i < sizeof refusals / sizeof *refusals; i++) {
+		snprintf(path, sizeof path, "%s/%s", g->folder,
+		    refusals[i].path);
+		argv[0] = path;
+		run = (struct rig_run){
+			.path = path, .argv = argv, .keyed = true,
+			.folder = refusals[i].folder, .limit_ms = 5000
+		};
+		rig_run(g, &run);
+		ok(!run.end.started, "%s is not started", refusals[i].what);
+		is_int(run.end.problem, refusals[i].problem,
+		    "%s is the right problem", refusals[i].what);
+		is_int(run.end.error, refusals[i].error,
+		    "%s has its errno", refusals[i].what);
+		is_int(rig_lock(g, &run), IDEM_LOCK_MISSING,
+		    "%s leaves no lock", refusals[i].what);
+	}
+	close(fd);
+	is_int(rig_slots_free(g), RIG_SLOTS, "and no slot is left taken");
+}
+
+static void
+test_late(struct rig *g)
+{
+	struct rig_run run = rig_sh("echo ran");
+
+	run.keyed = true;
+	run.not_after_ms = idem_boot_ms(&idem_clock_real) - 1;
+	rig_run(g, &run);
+	ok(!run.end.started && run.end.problem == IDEM_PROBLEM_BUSY &&
+	    run.end.error == ETIME, "a start past its time is none");
+	is(run.out, "", "and the program did not run");
+	is_int(rig_lock(g, &run), IDEM_LOCK_MISSING, "nor is its lock left");
+	run = rig_sh("echo ran");
+	run.not_after_ms = idem_boot_ms(&idem_clock_real) + 60000;
+	rig_run(g, &run);
+	is(run.out, "ran\n", "a start before its time is one");
+}
+
+/* --- what arrives --------------------------------------------------------- */
+
+static void
+test_words(struct rig *g)
+{
+	static const char words[] =
+	    "<zero><><two words><new\nline><\xc3\xa9\xff>";
+	char *argv[] = {
+		"name", "-c", "printf '<%s>' \"$0\" \"$@\"; env", "zero",
+		"", "two words", "new\nline", "\xc3\xa9\xff", NULL
+	};
+	char *envp[] = {
+		"QUERY_STRING=", "A=x=y", "B=two words", "PATH=/usr/bin:/bin",
+		"C=\xff\x01", NULL
+	};
+	struct rig_run run = {
+		.path = "/bin/sh", .argv = argv, .envp = envp,
+		.limit_ms = 5000, .folder = "/usr"
+	};
+	size_t i;
+
+	rig_run(g, &run);
+	ok(strncmp(run.out, words, strlen(words)) == 0,
+	    "arguments arrive as they are");
+	for (i = 0; envp[i] != NULL; i++)
+		ok(strstr(run.out, envp[i]) != NULL,
+		    "variable %zu arrives as it is", i);
+	ok(strstr(run.out, "PWD=/usr\n") != NULL,
+	    "the program is in its folder");
+	ok(strstr(run.out, "HOME=") == NULL && strstr(run.out, "TMPDIR=") ==
+	    NULL, "and has nothing of the keeper's environment");
+	is_int(run.end.status, 0, "its status is told");
+	ok(!run.end.limit, "it was within its limit");
+	run = rig_sh("exit 7");
+	rig_run(g, &run);
+	ok(WIFEXITED(run.end.status) && WEXITSTATUS(run.end.status) == 7,
+	    "another status is told too");
+	run = rig_sh("kill -9 $$");
+	rig_run(g, &run);
+	ok(WIFSIGNALED(run.end.status) && WTERMSIG(run.end.status) == 9 &&
+	    !run.end.limit, "so is a signal that was not ours");
+}
+
+/* Sums of what the program finds in its environment: 'count length'. */
+static struct rig_run
+rig_environment(char **envp)
+{
+	static char *argv[] = {
+		"perl", "-e", "my $n = 0; $n += length($ENV{$_}) for keys %ENV;"
+		"print scalar(keys %ENV), ' ', $n", NULL
+	};
+
+	return (struct rig_run){
+		.path = "/usr/bin/perl", .argv = argv, .envp = envp,
+		.keyed = true, .limit_ms = 20000
+	};
+}
+
+static const struct {
+	const char *what;
+	unsigned n;		/* variables */
+	size_t len;		/* of each, with its name and NUL */
+	enum idem_problem problem;
+} sizes[] = {
+	{ "an environment that just fits a packet", 30, 1000, 0 },
+	{ "an environment beyond a packet", 40, 1000, 0 },
+	{ "more variables than a packet takes", 5000, 20, 0 },
+	{ "a variable of 100 KB", 1, 100000, 0 },
+	{ "a variable of 131072 bytes", 1, 131072, 0 },
+	{ "a variable of 131073 bytes", 1, 131073, IDEM_PROBLEM_TOO_MUCH_HEAD },
+	{ "a variable of 200 KB", 1, 200000, IDEM_PROBLEM_TOO_MUCH_HEAD },
+	{ "an environment of 1.5 MB", 15, 100000, 0 },
+	{ "an environment of 3 MB", 30, 100000, IDEM_PROBLEM_TOO_MUCH_HEAD },
+	{ "an environment of 6 MB", 60, 100000, IDEM_PROBLEM_TOO_MUCH_HEAD },
+};
+
+static char **
+make_environment(unsigned n, size_t len)
+{
+	char **envp = calloc(n + 1, sizeof *envp), name[16];
+	unsigned i;
+
+	for (i = 0; i < n; i++) {
+		snprintf(name, sizeof name, "V%u=", i);
+		envp[i] = rig_variable(name, len);
+	}
+	return envp;
+}
+
+static void
+test_sizes(struct rig *g)
+{
+	struct rig_run run;
+	char want[64], **envp;
+	size_t i, total;
+	unsigned k;
+
+	if (access("/usr/bin/perl", X_OK) != 0) {
+		skip("no perl", "long environments arrive whole");
+		return;
+	}
+	for (i = 0; i < sizeof sizes / sizeof *sizes; i++) {
+		envp = make_environment(sizes[i].n, sizes[i].len);
+		run = rig_environment(envp);
+		rig_run(g, &run);
+		runner_settled(g->runner, run.id);
+		for (k = 0, total = 0; k < sizes[i].n; k++) {
+			total += strlen(strchr(envp[k], '=') + 1);
+			free(envp[k]);
+		}
+		free(envp);
+		snprintf(want, sizeof want, "%u %zu", sizes[i].n, total);
+		is_int(run.end.problem, (int)sizes[i].problem,
+		    "%s is judged rightly", sizes[i].what);
+		is(run.out, sizes[i].problem != 0 ? "" : want,
+		    "%s arrives whole or not at all", sizes[i].what);
+	}
+	is_int(rig_slots_free(g), RIG_SLOTS, "and no slot is left taken");
+}
+
+static void
+test_descriptors(struct rig *g)
+{
+	char *grep[] = { "grep", "Sig[BI]", "/proc/self/status", NULL };
+	struct rig_run run = rig_sh("ls -l /proc/$$/fd; true");
+
+	run.keyed = true;
+	rig_run(g, &run);
+	runner_settled(g->runner, run.id);
+	ok(strstr(run.out, " 0 -> ") != NULL && strstr(run.out, " 1 -> pipe")
+	    != NULL && strstr(run.out, " 2 -> pipe") != NULL,
+	    "it has 0, 1 and 2");
+	ok(strstr(run.out, " 200 -> ") != NULL &&
+	    strstr(run.out, "ledger-run") != NULL,
+	    "it has its lock, at a high number");
+	is_int(rig_lines(run.out), 1 + 4, "and nothing else");
+	run = rig_sh("");
+	run.path = "/bin/grep";
+	run.argv = grep;
+	rig_run(g, &run);
+	ok(strstr(run.out, "SigBlk:\t0000000000000000") != NULL,
+	    "no signal is blocked");
+	/* 32 and 33 are the C library's, whose posix_spawn ignores them. */
+	ok(strstr(run.out, "SigIgn:\t0000000000000000") != NULL ||
+	    strstr(run.out, "SigIgn:\t0000000180000000") != NULL,
+	    "and none is ignored");
+	run = rig_sh("ls /proc/$$/fd; true");
+	rig_run(g, &run);
+	is(run.out, "0\n1\n2\n", "without a key it has no lock");
+}
+
+static void
+test_input(struct rig *g)
+{
+	struct rig_run one = rig_sh("cat"), two = rig_sh("cat");
+	int first[2], second[2];
+
+	if (pipe2(first, O_CLOEXEC) != 0 || pipe2(second, O_CLOEXEC) != 0)
+		bail_out("pipe2");
+	one.in = first[0];
+	one.has_in = true;
+	two.in = second[0];
+	two.has_in = true;
+	rig_start(g, &one);
+	rig_start(g, &two);
+	ok(write(first[1], "1", 1) == 1 && write(second[1], "2", 1) == 1,
+	    "two programs run at once");
+	close(first[1]);
+	rig_wait(g, &one);
+	is(one.out, "1", "the first sees the end of its input");
+	close(second[1]);
+	rig_wait(g, &two);
+	is(two.out, "2", "and so does the second");
+}
+
+/* --- limits --------------------------------------------------------------- */
+
+static const struct {
+	const char *what;
+	char *script;
+	bool kill;		/* else by the limit */
+	int signal;		/* it dies of; 0: it exits */
+	int64_t least_ms;	/* until it ended */
+} limits[] = {
+	{ "over the limit it gets SIGTERM", "exec sleep 60", false,
+	  SIGTERM, LIMIT_MS },
+	{ "deaf to it, SIGKILL after the grace",
+	  "trap '' TERM; while :; do sleep 60; done", false, SIGKILL,
+	  LIMIT_MS + GRACE_MS },
+	{ "it may say good-bye within the grace",
+	  "trap 'exit 3' TERM; sleep 60 & wait", false, 0,
+	  LIMIT_MS },
+	{ "told to, it gets SIGTERM", "echo; exec sleep 60", true,
+	  SIGTERM, 0 },
+	{ "told to and deaf, SIGKILL",
+	  "trap '' TERM; echo; while :; do sleep 60; done", true,
+	  SIGKILL, GRACE_MS },
+};
+
+static void
+test_limits(struct rig *g)
+{
+	struct rig_run run;
+	int64_t began, took;
+	size_t i;
+	int sig;
+
+	for (i = 0; i < sizeof limits / sizeof *limits; i++) {
+		run = rig_sh(limits[i].script);
+		run.limit_ms = limits[i].kill ? 20000 : LIMIT_MS;
+		began = idem_boot_ms(&idem_clock_real);
+		rig_start(g, &run);
+		if (limits[i].kill) {
+			rig_read_line(g, &run);
+			began = idem_boot_ms(&idem_clock_real);
+			runner_kill(g->runner, run.id);
+			runner_kill(g->runner, run.id);
+		}
+		rig_wait(g, &run);
+		took = idem_boot_ms(&idem_clock_real) - began;
+		sig = WIFSIGNALED(run.end.status) ?
+		    WTERMSIG(run.end.status) : 0;
+		ok(run.end.started && run.end.limit && sig == limits[i].signal,
+		    "%s", limits[i].what);
+		ok(took >= limits[i].least_ms &&
+		    took <= limits[i].least_ms + SLOW_MS,
+		    "%s, in time (%lld ms)", limits[i].what, (long long)took);
+	}
+}
+
+/* A grandchild, deaf as well, ends with the group. */
+static void
+test_group(struct rig *g)
+{
+	static const struct {
+		const char *what;
+		char *script;
+	} rows[] = {
+		{ "of a deaf program", "trap '' TERM; "
+		    "sh -c 'echo $$; while :; do sleep 60; done' & wait" },
+		{ "of one that says good-bye", "trap 'exit 0' TERM; sh -c "
+		    "'trap \"\" TERM; echo $$; while :; do sleep 60; done' & "
+		    "wait" },
+	};
+	struct rig_run run;
+	size_t i;
+
+	for (i = 0; i < sizeof rows / sizeof *rows; i++) {
+		run = rig_sh(rows[i].script);
+		run.limit_ms = SLOW_MS;
+		rig_run(g, &run);
+		ok(run.end.limit, "the limit %s is kept", rows[i].what);
+		ok(rig_await_gone(g, atoi(run.out)),
+		    "a deaf grandchild %s is gone with it", rows[i].what);
+	}
+}
+
+/* What a program leaves behind on purpose is left alone. */
+static void
+test_background(struct rig *g)
+{
+	struct rig_run run = rig_sh("sleep 60 >/dev/null 2>&1 & echo $!");
+	pid_t pid;
+
+	run.keyed = true;
+	rig_run(g, &run);
+	pid = atoi(run.out);
+	ok(run.end.status == 0 && !run.end.limit && !rig_is_gone(pid),
+	    "a background child lives on");
+	is_int(rig_lock(g, &run), IDEM_LOCK_HELD,
+	    "the lock is held until the outcome is settled");
+	runner_settled(g->runner, run.id);
+	is_int(rig_await_lock(g, &run, IDEM_LOCK_MISSING), IDEM_LOCK_MISSING,
+	    "then it is removed, whatever the child has open");
+	kill(pid, SIGKILL);
+}
+
+/* --- locks ---------------------------------------------------------------- */
+
+static void
+test_lock(struct rig *g)
+{
+	struct rig_run run = rig_sh("read line; echo got $line");
+	int ends[2];
+
+	if (pipe2(ends, O_CLOEXEC) != 0)
+		bail_out("pipe2");
+	run.keyed = true;
+	run.in = ends[0];
+	run.has_in = true;
+	rig_start(g, &run);
+	is_int(rig_await_lock(g, &run, IDEM_LOCK_HELD), IDEM_LOCK_HELD,
+	    "the lock is held while the program runs");
+	is_int(rig_slots_free(g), RIG_SLOTS - 1, "and its slot is taken");
+	if (write(ends[1], "it\n", 3) != 3)
+		bail_out("write");
+	rig_wait(g, &run);
+	is(run.out, "got it\n", "it runs to its end");
+	is_int(rig_slots_free(g), RIG_SLOTS, "its slot is free then");
+	is_int(rig_lock(g, &run), IDEM_LOCK_HELD, "its lock is not");
+	runner_settled(g->runner, run.id);
+	is_int(rig_await_lock(g, &run, IDEM_LOCK_MISSING), IDEM_LOCK_MISSING,
+	    "settled, it is gone");
+	runner_settled(g->runner, run.id);
+	runner_kill(g->runner, 12345);
+	run = rig_sh("echo still");
+	rig_run(g, &run);
+	is(run.out, "still\n", "words about no run are no harm");
+	close(ends[1]);
+}
+
+/* A lock that cannot be made is a start that cannot be. */
+static void
+test_lock_taken(struct rig *g)
+{
+	struct rig_run run = rig_sh("echo ran");
+	int fd;
+
+	run.keyed = true;
+	rig_owner(g, &run);
+	fd = idem_run_lock_make(g->locks, &run.owner);
+	rig_run(g, &run);
+	ok(!run.end.started && run.end.problem == IDEM_PROBLEM_BUSY &&
+	    run.end.error == EEXIST, "an owner starts once");
+	is_int(rig_lock(g, &run), IDEM_LOCK_HELD, "and the first is unharmed");
+	close(fd);
+	idem_run_lock_remove(g->locks, &run.owner);
+}
+
+/* --- many ----------------------------------------------------------------- */
+
+/* Of every kind, some told to stop; the numbers are the same each time. */
+static void
+test_many(struct rig *g)
+{
+	static char *const scripts[] = {
+		"exit 0", "echo hello", "exec sleep 60", "kill -9 $$",
+		"sleep 0.01", "exit 9"
+	};
+	struct rig_run runs[RIG_SLOTS];
+	unsigned i, k, done_runs = 0, random = 1, ended = 0;
+	int mine = rig_descriptors(getpid());
+
+	while (done_runs < MANY_RUNS) {
+		for (i = 0; i < RIG_SLOTS; i++) {
+			random = random * 1103515245u + 12345u;
+			k = random >> 16;
+			runs[i] = rig_sh(scripts[k % 6]);
+			runs[i].keyed = k % 5 != 0;
+			runs[i].limit_ms = 20000;
+			if (k % 11 == 0)
+				runs[i].path = "/nowhere";
+			rig_start(g, &runs[i]);
+			if (k % 6 == 2 || k % 7 == 0)
+				runner_kill(g->runner, runs[i].id);
+		}
+		for (i = 0; i < RIG_SLOTS; i++, done_runs++) {
+			rig_wait(g, &runs[i]);
+			ended += runs[i].done;
+			if (runs[i].keyed && runs[i].end.started)
+				runner_settled(g->runner, runs[i].id);
+		}
+	}
+	is_int(ended, done_runs, "%u runs of all kinds end", done_runs);
+	is_int(rig_slots_free(g), RIG_SLOTS, "and leave all slots free");
+	runs[0] = rig_sh("exit 0");
+	rig_run(g, &runs[0]);	/* so that the last word was heard */
+	is_int(rig_lock_files(g), 0, "and no lock file");
+	is_int(rig_await_descriptors(g, KEEPER_FDS), KEEPER_FDS,
+	    "and no descriptor");
+	is_int(rig_descriptors(getpid()), mine, "here neither");
+}
+
+int
+main(void)
+{
+	struct rig g;
+
+	rig_open(&g, GRACE_MS);
+	test_refusals(&g);
+	test_late(&g);
+	test_words(&g);
+	test_sizes(&g);
+	test_descriptors(&g);
+	test_input(&g);
+	test_limits(&g);
+	test_group(&g);
+	test_background(&g);
+	test_lock(&g);
+	test_lock_taken(&g);
+	test_many(&g);
+	rig_close(&g);
+	return done();
+}

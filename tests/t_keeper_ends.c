@@ -1,0 +1,251 @@
+/* SPDX-License-Identifier: ISC */
+#include "keeper.h"
+
+#include "keeper_rig.h"
+#include "run_lock.h"
+#include "tap.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <poll.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/resource.h>
+#include <sys/stat.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#define FLOOD_RUNS 400u
+#define KEEPER_FDS (3 + 4)	/* socket, locks, eventfd, signalfd */
+#define UNHEARD_RUNS 5000u	/* more than a keeper holds */
+#define GRACE_MS 400
+#define SLOW_MS 1000	/* what a busy machine may add */
+
+static void
+test_own_descriptors(void)
+{
+	int extra = open("/dev/null", O_RDONLY);
+	struct rig_run run = rig_sh("exit 0");
+	struct rig g;
+
+	rig_open(&g, GRACE_MS);
+	rig_run(&g, &run);
+	is_int(rig_await_descriptors(&g, KEEPER_FDS), KEEPER_FDS,
+	    "a keeper keeps nothing of its parent's open");
+	rig_close(&g);
+	close(extra);
+}
+
+/*
+ * More than the socket holds and than descriptors are to be had.  What was
+ * taken is answered, what was not is not, and all works again after it.
+ */
+static void
+test_flood(void)
+{
+	char *envp[2][3] = { { "A=1" }, { "A=1" } };
+	struct rlimit before, few;
+	struct rig_run *runs = calloc(FLOOD_RUNS, sizeof *runs), last;
+	unsigned i, refused = 0, started = 0, busy = 0;
+	struct rig g;
+
+	/* Fewer descriptors than locks, and packets so large that few fit. */
+	getrlimit(RLIMIT_NOFILE, &before);
+	few = before;
+	few.rlim_cur = FLOOD_RUNS / 2;
+	setrlimit(RLIMIT_NOFILE, &few);
+	rig_open(&g, GRACE_MS);
+	setrlimit(RLIMIT_NOFILE, &before);
+	envp[0][1] = rig_variable("LONG=", 20000);
+	envp[1][1] = rig_variable("LONGER=", 40000);
+	kill(g.keeper, SIGSTOP);
+	for (i = 0; i < FLOOD_RUNS && runs != NULL; i++) {
+		runs[i] = rig_sh("");
+		runs[i].path = "/bin/true";
+		runs[i].envp = envp[i % 2];
+		runs[i].keyed = i % 4 != 3;
+		runs[i].no_slot = true;
+		while (rig_try(&g, &runs[i]) != 0) {
+			/* Full: from now on it takes them as they come. */
+			refused++;
+			kill(g.keeper, SIGCONT);
+			rig_pause(&g, 1);
+		}
+		rig_follow(&g, &runs[i]);
+		close(runs[i].out_fd);
+	}
+	kill(g.keeper, SIGCONT);
+	ok(refused > 0, "a full socket refuses");
+	ok(rig_await_all(&g), "and every run that was taken ends");
+	for (i = 0; i < FLOOD_RUNS && runs != NULL; i++) {
+		started += runs[i].done && runs[i].end.started;
+		busy += runs[i].done && !runs[i].end.started &&
+		    runs[i].end.problem == IDEM_PROBLEM_BUSY &&
+		    runs[i].end.error == EMFILE;
+	}
+	is_int(started + busy, FLOOD_RUNS, "started, or refused as busy");
+	kill(g.keeper, SIGSTOP);
+	last = rig_sh("");
+	last.envp = envp[0];
+	last.no_slot = true;
+	while (rig_try(&g, &last) == 0)	/* until not even a word fits */
+		rig_ignore(&g, &last);
+	for (i = 0; i < FLOOD_RUNS && runs != NULL; i++)
+		if (runs[i].end.started)
+			runner_settled(g.runner, runs[i].id);
+	kill(g.keeper, SIGCONT);
+	ok(rig_await_no_locks(&g), "every settled lock is gone at last");
+	last = rig_sh("echo again");
+	rig_run(&g, &last);
+	is(last.out, "again\n", "and it starts again");
+	ok(busy > 0, "of descriptors there were too few");
+	note("%u started, %u busy, %u refused", started, busy, refused);
+	free(envp[0][1]);
+	free(envp[1][1]);
+	free(runs);
+	rig_close(&g);
+}
+
+/* A lobby that does not listen; more ends than the keeper can hold. */
+static void
+test_unheard(void)
+{
+	struct rig_run *runs = calloc(UNHEARD_RUNS, sizeof *runs), last;
+	unsigned i, tries = 0, ended = 0;
+	struct rig g;
+
+	rig_open(&g, GRACE_MS);
+	for (i = 0; i < UNHEARD_RUNS && runs != NULL; i++) {
+		runs[i] = rig_sh("");
+		runs[i].path = "/nowhere";
+		runs[i].no_slot = true;
+		while (rig_try(&g, &runs[i]) != 0) {
+			/* It reads nothing more until we do. */
+			if (++tries > 200)
+				rig_pause(&g, 1);
+			else
+				poll(NULL, 0, 1);
+		}
+		rig_follow(&g, &runs[i]);
+		close(runs[i].out_fd);
+	}
+	ok(rig_await_all(&g), "every end is heard of in the end");
+	for (i = 0; i < UNHEARD_RUNS && runs != NULL; i++)
+		ended += runs[i].done && runs[i].end.problem != 0;
+	is_int(ended, UNHEARD_RUNS, "and they are what they were");
+	last = rig_sh("echo on");
+	rig_run(&g, &last);
+	is(last.out, "on\n", "and it goes on");
+	note("%u times full", tries);
+	free(runs);
+	rig_close(&g);
+}
+
+static void
+test_stopped_keeper(void)
+{
+	struct rig g;
+	struct rig_run run = rig_sh("trap '' TERM; echo $$; exec sleep 60");
+
+	rig_open(&g, 200);
+	run.limit_ms = SLOW_MS;
+	run.keyed = true;
+	rig_start(&g, &run);
+	rig_read_line(&g, &run);
+	kill(g.keeper, SIGSTOP);
+	ok(rig_await_gone(&g, atoi(run.out)),
+	    "the alarm ends a program whose keeper is stopped");
+	is_int(rig_lock(&g, &run), IDEM_LOCK_HELD, "its lock is held still");
+	kill(g.keeper, SIGCONT);
+	rig_wait(&g, &run);
+	ok(run.end.limit, "that was its limit");
+	is_int(WTERMSIG(run.end.status), SIGALRM, "though not by the keeper");
+	rig_close(&g);
+}
+
+static void
+test_lobby_gone(void)
+{
+	struct rig_run run = rig_sh("echo; read line; exit 0"), ended;
+	struct rig g;
+	int ends[2], status = -1;
+
+	rig_open(&g, 1000);
+	if (pipe2(ends, O_CLOEXEC) != 0)
+		bail_out("pipe2");
+	ended = rig_sh("sleep 60 >/dev/null 2>&1 & echo $!");
+	ended.keyed = true;
+	rig_run(&g, &ended);
+	run.keyed = true;
+	run.in = ends[0];
+	run.has_in = true;
+	rig_start(&g, &run);
+	rig_read_line(&g, &run);
+	shm_slot_get(g.shm, g.number);	/* for a run it never asks for */
+	is_int(rig_slots_free(&g), RIG_SLOTS - 2, "two slots are taken");
+	runner_free(g.runner);
+	g.runner = NULL;
+	is_int(rig_await_lock(&g, &ended, IDEM_LOCK_FREE), IDEM_LOCK_FREE,
+	    "without its lobby an unsettled run's lock is freed");
+	ok(kill(atoi(ended.out), SIGKILL) == 0,
+	    "though a background child has it open");
+	is_int(rig_lock(&g, &run), IDEM_LOCK_HELD,
+	    "a running one's is held");
+	is_int(rig_slots_free(&g), RIG_SLOTS - 1,
+	    "and of the slots only its own");
+	ok(waitpid(g.keeper, &status, WNOHANG) == 0, "its keeper waits for it");
+	close(ends[1]);
+	ok(waitpid(g.keeper, &status, 0) == g.keeper && status == 0,
+	    "and ends after it");
+	g.keeper = 0;
+	is_int(rig_lock(&g, &run), IDEM_LOCK_FREE,
+	    "its lock is free then, and the file is there");
+	is_int(rig_slots_free(&g), RIG_SLOTS, "so are all slots");
+	rig_close(&g);
+}
+
+static void
+test_keeper_killed(void)
+{
+	struct rig_run run = rig_sh("trap '' TERM HUP INT; echo $$; "
+	    "exec sleep 60"), other = rig_sh("echo still");
+	struct rig g;
+
+	rig_open(&g, 1000);
+	run.keyed = true;
+	rig_start(&g, &run);
+	rig_read_line(&g, &run);
+	kill(g.keeper, SIGTERM);
+	kill(g.keeper, SIGINT);
+	kill(g.keeper, SIGHUP);
+	rig_run(&g, &other);
+	is(other.out, "still\n", "only SIGKILL ends a keeper");
+	kill(g.keeper, SIGKILL);
+	rig_await_lost(&g);
+	is_int(g.lost, 1, "its lobby hears of it, once");
+	ok(rig_await_gone(&g, atoi(run.out)), "its program dies with it");
+	is_int(rig_await_lock(&g, &run, IDEM_LOCK_FREE), IDEM_LOCK_FREE,
+	    "and the lock is free");
+	is_int(rig_slots_free(&g), RIG_SLOTS - 1, "its slot is not");
+	shm_slots_of(g.shm, g.number);
+	is_int(rig_slots_free(&g), RIG_SLOTS, "until somebody frees it");
+	run = rig_sh("echo ran");
+	is_int(rig_try(&g, &run), -1, "nothing can be started then");
+	runner_settled(g.runner, 1);
+	is_int(g.lost, 1, "and it is not lost twice");
+	rig_close(&g);
+}
+
+int
+main(void)
+{
+	test_own_descriptors();
+	test_flood();
+	test_unheard();
+	test_stopped_keeper();
+	test_lobby_gone();
+	test_keeper_killed();
+	return done();
+}

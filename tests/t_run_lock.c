@@ -1,0 +1,351 @@
+/* SPDX-License-Identifier: ISC */
+#include "run_lock.h"
+
+#include "tap.h"
+
+#include <dirent.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/file.h>
+#include <sys/stat.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#define LEASE 60000
+#define LIMIT 300000
+#define GRACE 5000
+
+static const struct idem_boot here = { { 1, 2, 3 } }, before = { { 9 } };
+static const struct idem_owner owner = { { 0xab, 0xcd, 0xef } };
+
+/* Renewed at 1000 s: its lease ends at 1060 s, all hope at 1365 s. */
+static const struct {
+	const char *what;
+	int64_t now_ms;
+	bool other_boot;
+	enum idem_lock_state lock;
+	enum idem_proof proof;
+} proofs[] = {
+	{ "a held lock in its lease proves nothing", 1010000, false,
+	  IDEM_LOCK_HELD, IDEM_PROOF_NONE },
+	{ "a missing lock in its lease proves nothing", 1010000, false,
+	  IDEM_LOCK_MISSING, IDEM_PROOF_NONE },
+	{ "a free lock proves death", 1010000, false,
+	  IDEM_LOCK_FREE, IDEM_PROOF_DEAD },
+	{ "another boot proves death", 1010000, true,
+	  IDEM_LOCK_MISSING, IDEM_PROOF_DEAD },
+	{ "another boot proves death though a lock of that name is held",
+	  1010000, true, IDEM_LOCK_HELD, IDEM_PROOF_DEAD },
+	{ "a missing lock has not lapsed within the grace", 1065000, false,
+	  IDEM_LOCK_MISSING, IDEM_PROOF_NONE },
+	{ "a missing lock lapses after lease and grace", 1065001, false,
+	  IDEM_LOCK_MISSING, IDEM_PROOF_LAPSED },
+	{ "a held lock does not lapse then", 1065001, false,
+	  IDEM_LOCK_HELD, IDEM_PROOF_NONE },
+	{ "a missing lock is no death at the last moment", 1365000, false,
+	  IDEM_LOCK_MISSING, IDEM_PROOF_LAPSED },
+	{ "a missing lock is death past limit, lease and grace", 1365001,
+	  false, IDEM_LOCK_MISSING, IDEM_PROOF_DEAD },
+	{ "a held lock then has lapsed, as somebody is alive", 1365001, false,
+	  IDEM_LOCK_HELD, IDEM_PROOF_LAPSED },
+	{ "a held lock is not past it at the last moment", 1365000, false,
+	  IDEM_LOCK_HELD, IDEM_PROOF_NONE },
+};
+
+/* An owner of a longer lease than ours may start until that ends. */
+static void
+test_lease_of_others(void)
+{
+	const struct idem_record record = {
+		.state = IDEM_STATE_IN_PROGRESS, .boot = here,
+		.renewed_at = 1000000, .lease_end = 1000000 + 100 * LEASE
+	};
+
+	is_int(idem_run_proof(&record, 1000000 + 100 * LEASE + GRACE, &here,
+	    IDEM_LOCK_MISSING, LEASE, LIMIT, GRACE), IDEM_PROOF_NONE,
+	    "a missing lock is no death within the owner's lease and grace");
+	is_int(idem_run_proof(&record, 1000000 + 100 * LEASE + GRACE + 1, &here,
+	    IDEM_LOCK_MISSING, LEASE, LIMIT, GRACE), IDEM_PROOF_DEAD,
+	    "after them it is");
+}
+
+static void
+test_proofs(void)
+{
+	struct idem_record record = {
+		.state = IDEM_STATE_IN_PROGRESS,
+		.renewed_at = 1000000, .lease_end = 1000000 + LEASE
+	};
+	size_t i;
+
+	for (i = 0; i < sizeof proofs / sizeof *proofs; i++) {
+		record.boot = proofs[i].other_boot ? before : here;
+		is_int(idem_run_proof(&record, proofs[i].now_ms, &here,
+		    proofs[i].lock, LEASE, LIMIT, GRACE), proofs[i].proof,
+		    "%s", proofs[i].what);
+	}
+}
+
+/* --- the folder ----------------------------------------------------------- */
+
+static int
+test_folder(const char *ledger, const char *path)
+{
+	char error[256] = "", other[80];
+	struct stat st;
+	int first, fd;
+	ino_t ino;
+
+	snprintf(other, sizeof other, "%s-too", ledger);
+	first = idem_run_folder(ledger, error, sizeof error);
+	ok(first >= 0, "the folder is made");
+	ok(fstat(first, &st) == 0 && (st.st_mode & 07777) == 0700,
+	    "nobody else may enter it");
+	ino = st.st_ino;
+	fd = idem_run_folder(ledger, error, sizeof error);
+	ok(fd >= 0, "the folder that is there is opened");
+	close(fd);
+	if (close(open(ledger, O_WRONLY | O_CREAT, 0600)) != 0 ||
+	    symlink(ledger, other) != 0)
+		bail_out("%s", other);
+	fd = idem_run_folder(other, error, sizeof error);
+	ok(fstat(fd, &st) == 0 && st.st_ino == ino,
+	    "a ledger of two names has one folder");
+	close(fd);
+	unlink(other);
+	unlink(ledger);
+	chmod(path, 0770);
+	ok(idem_run_folder(ledger, error, sizeof error) == -1 &&
+	    strstr(error, path) != NULL,
+	    "a folder where others may write is refused by name");
+	chmod(path, 0700);
+	error[0] = '\0';
+	ok(idem_run_folder("/nowhere/at/all", error, sizeof error) == -1 &&
+	    strstr(error, "/nowhere/at/all-run") != NULL,
+	    "a folder that cannot be made is named");
+	return first;
+}
+
+/* --- one lock ------------------------------------------------------------- */
+
+static int
+count_files(int folder)
+{
+	int fd = openat(folder, ".", O_RDONLY | O_DIRECTORY), n = 0;
+	DIR *dir = fdopendir(fd);
+	struct dirent *e;
+
+	while (dir != NULL && (e = readdir(dir)) != NULL)
+		n += e->d_name[0] != '.';
+	closedir(dir);
+	return n;
+}
+
+static void
+test_lock(int folder)
+{
+	struct stat st;
+	int fd;
+
+	is_int(idem_run_lock_state(folder, &owner), IDEM_LOCK_MISSING,
+	    "a lock that was never made is missing");
+	fd = idem_run_lock_make(folder, &owner);
+	ok(fd >= 0, "a lock is made");
+	ok((fcntl(fd, F_GETFD) & FD_CLOEXEC) != 0,
+	    "no program gets it unasked");
+	ok(fstatat(folder, "abcdef00000000000000000000000000", &st, 0) == 0,
+	    "it is named after its owner");
+	is_int(idem_run_lock_state(folder, &owner), IDEM_LOCK_HELD,
+	    "it is held");
+	is_int(idem_run_lock_state(folder, &owner), IDEM_LOCK_HELD,
+	    "looking does not change it");
+	ok(idem_run_lock_make(folder, &owner) == -1 && errno == EEXIST,
+	    "a second one of the name is refused");
+	is_int(count_files(folder), 1, "and leaves no file behind");
+	flock(fd, LOCK_UN);
+	is_int(idem_run_lock_state(folder, &owner), IDEM_LOCK_FREE,
+	    "unlocked it is free");
+	close(fd);
+	is_int(idem_run_lock_state(folder, &owner), IDEM_LOCK_FREE,
+	    "the file stays when its keeper has gone");
+	fd = openat(folder, "abcdef00000000000000000000000000", O_RDONLY);
+	flock(fd, LOCK_SH);
+	is_int(idem_run_lock_state(folder, &owner), IDEM_LOCK_FREE,
+	    "somebody who looks is not taken for its owner");
+	close(fd);
+	idem_run_lock_remove(folder, &owner);
+	is_int(idem_run_lock_state(folder, &owner), IDEM_LOCK_MISSING,
+	    "removed it is missing");
+}
+
+static void
+test_unreadable(int folder)
+{
+	if (symlinkat("/dev/null", folder,
+	    "abcdef00000000000000000000000000") != 0)
+		bail_out("symlinkat");
+	is_int(idem_run_lock_state(folder, &owner), IDEM_LOCK_HELD,
+	    "what cannot be looked at proves nothing: it counts as held");
+	idem_run_lock_remove(folder, &owner);
+}
+
+static int
+make_without_proc(int folder, const char *root)
+{
+	int fd;
+
+	if (chroot(root) != 0)
+		return 2;
+	fd = idem_run_lock_make(folder, &owner);
+	if (fd < 0 || idem_run_lock_state(folder, &owner) != IDEM_LOCK_HELD)
+		return 1;
+	/* Not at the price of a lock that is there. */
+	return idem_run_lock_make(folder, &owner) != -1 || errno != EEXIST;
+}
+
+/* Where nameless files cannot get a name, the other way is gone. */
+static void
+test_without_proc(int folder, const char *root)
+{
+	int status = -1;
+	pid_t pid;
+
+	if (geteuid() != 0) {
+		skip("only root may change the root",
+		    "a lock is made without /proc");
+		return;
+	}
+	pid = fork();
+	if (pid == 0)
+		_exit(make_without_proc(folder, root));
+	waitpid(pid, &status, 0);
+	is_int(status, 0, "a lock is made without /proc");
+	is_int(count_files(folder), 1, "and under no other name");
+	is_int(idem_run_lock_state(folder, &owner), IDEM_LOCK_FREE,
+	    "and ends with its process too");
+	idem_run_lock_remove(folder, &owner);
+}
+
+/* A child that took the descriptor along holds it until it dies. */
+static void
+test_heir(int folder)
+{
+	int fd = idem_run_lock_make(folder, &owner), ends[2], status;
+	char byte;
+	pid_t pid;
+
+	if (pipe(ends) != 0)
+		bail_out("pipe");
+	pid = fork();
+	if (pid == 0) {
+		close(ends[1]);
+		_exit(read(ends[0], &byte, 1) < 0);
+	}
+	close(fd);
+	is_int(idem_run_lock_state(folder, &owner), IDEM_LOCK_HELD,
+	    "a child keeps what its parent closed");
+	kill(pid, SIGKILL);
+	waitpid(pid, &status, 0);
+	is_int(idem_run_lock_state(folder, &owner), IDEM_LOCK_FREE,
+	    "and frees it by dying");
+	idem_run_lock_remove(folder, &owner);
+	close(ends[0]);
+	close(ends[1]);
+}
+
+/* Never seen unlocked: one makes and removes, another looks all the time. */
+/* Old and free goes; what is held, new, or no lock stays. */
+static void
+test_tidy(int folder)
+{
+	static const struct idem_owner dead = { { 1 } }, alive = { { 2 } },
+	    young = { { 3 } };
+	const struct timespec old[2] = { { 1000, 0 }, { 1000, 0 } };
+	int held, fd;
+
+	close(idem_run_lock_make(folder, &dead));
+	held = idem_run_lock_make(folder, &alive);
+	close(idem_run_lock_make(folder, &young));
+	fd = openat(folder, "stats.1", O_CREAT | O_WRONLY | O_CLOEXEC, 0600);
+	futimens(fd, old);
+	close(fd);
+	utimensat(folder, "01000000000000000000000000000000", old, 0);
+	utimensat(folder, "02000000000000000000000000000000", old, 0);
+	idem_run_lock_tidy(folder, 2000 * 1000);
+	is_int(idem_run_lock_state(folder, &dead), IDEM_LOCK_MISSING,
+	    "an old free lock is tidied away");
+	is_int(idem_run_lock_state(folder, &alive), IDEM_LOCK_HELD,
+	    "an old one that is held is not");
+	is_int(idem_run_lock_state(folder, &young), IDEM_LOCK_FREE,
+	    "nor a new one that is free");
+	ok(faccessat(folder, "stats.1", F_OK, 0) == 0, "nor what is no lock");
+	close(held);
+	idem_run_lock_remove(folder, &alive);
+	idem_run_lock_remove(folder, &young);
+	unlinkat(folder, "stats.1", 0);
+}
+
+static void
+test_never_free(int folder)
+{
+	int stop[2], i, fd, status = -1, seen_free = 0, held = 0;
+	enum idem_lock_state state;
+	char byte;
+	pid_t pid;
+
+	if (pipe2(stop, O_NONBLOCK) != 0)
+		bail_out("pipe");
+	pid = fork();
+	if (pid == 0) {
+		close(stop[1]);
+		while (read(stop[0], &byte, 1) < 0) {
+			fd = idem_run_lock_make(folder, &owner);
+			if (fd < 0)
+				_exit(1);
+			idem_run_lock_remove(folder, &owner);
+			close(fd);
+		}
+		_exit(0);
+	}
+	for (i = 0; i < 1000000 && (i < 100000 || held < 200); i++) {
+		state = idem_run_lock_state(folder, &owner);
+		seen_free += state == IDEM_LOCK_FREE;
+		held += state == IDEM_LOCK_HELD;
+	}
+	close(stop[0]);
+	close(stop[1]);
+	waitpid(pid, &status, 0);
+	is_int(status, 0, "locks are made while somebody looks");
+	ok(held > 0, "who finds them held");
+	is_int(seen_free, 0, "and never seen free, as if their run were dead");
+	note("%d looks of %d found it held", held, i);
+}
+
+int
+main(void)
+{
+	char folder[] = "/tmp/t_run_lock.XXXXXX", ledger[64], path[80];
+	int fd;
+
+	if (mkdtemp(folder) == NULL)
+		bail_out("mkdtemp");
+	snprintf(ledger, sizeof ledger, "%s/ledger.db", folder);
+	snprintf(path, sizeof path, "%s-run", ledger);
+	test_proofs();
+	test_lease_of_others();
+	fd = test_folder(ledger, path);
+	test_lock(fd);
+	test_unreadable(fd);
+	test_without_proc(fd, folder);
+	test_heir(fd);
+	test_tidy(fd);
+	test_never_free(fd);
+	close(fd);
+	ok(rmdir(path) == 0, "nothing is left in the folder");
+	rmdir(folder);
+	return done();
+}
