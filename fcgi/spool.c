@@ -1,0 +1,133 @@
+/* SPDX-License-Identifier: ISC */
+#include "spool.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <limits.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <sys/mman.h>
+#include <unistd.h>
+
+void
+spool_init(struct spool *s, size_t memory_max)
+{
+	*s = (struct spool){ .memory_max = memory_max, .fd = -1 };
+}
+
+static int
+unlinked_in(const char *folder)
+{
+	int fd = open(folder, O_TMPFILE | O_RDWR | O_CLOEXEC | O_EXCL, 0600);
+	char name[PATH_MAX];
+
+	if (fd != -1 || (errno != EOPNOTSUPP && errno != EISDIR))
+		return fd;
+	/* A file system without O_TMPFILE. */
+	if ((size_t)snprintf(name, sizeof name, "%s/idem-XXXXXX", folder) >=
+	    sizeof name)
+		return -1;
+	fd = mkostemp(name, O_CLOEXEC);
+	if (fd != -1)
+		unlink(name);
+	return fd;
+}
+
+/* What stands in TMPDIR may be for somebody else. */
+static int
+unlinked_file(void)
+{
+	const char *folder = getenv("TMPDIR");
+	int fd = -1;
+
+	if (folder != NULL && *folder != '\0')
+		fd = unlinked_in(folder);
+	return fd != -1 ? fd : unlinked_in("/tmp");
+}
+
+static bool
+write_all(int fd, struct idem_bytes bytes)
+{
+	const char *at = bytes.at;
+	ssize_t n;
+
+	while (bytes.len > 0) {
+		n = write(fd, at, bytes.len);
+		if (n == -1 && errno == EINTR)
+			continue;
+		if (n <= 0)
+			return false;
+		at += n;
+		bytes.len -= (size_t)n;
+	}
+	return true;
+}
+
+static bool
+to_file(struct spool *s)
+{
+	s->fd = unlinked_file();
+	if (s->fd == -1 || !write_all(s->fd, idem_buf_bytes(&s->memory)))
+		return false;
+	idem_buf_free(&s->memory);
+	return true;
+}
+
+void
+spool_add(struct spool *s, struct idem_bytes bytes)
+{
+	if (s->failed || bytes.len == 0)
+		return;
+	s->len += bytes.len;
+	if (s->fd == -1 && s->len <= s->memory_max) {
+		idem_buf_append(&s->memory, bytes.at, bytes.len);
+		s->failed = !idem_buf_ok(&s->memory);
+		return;
+	}
+	if ((s->fd == -1 && !to_file(s)) || !write_all(s->fd, bytes))
+		s->failed = true;
+}
+
+static int
+of_memory(struct spool *s)
+{
+	int fd;
+
+	if (s->len == 0)
+		return open("/dev/null", O_RDONLY | O_CLOEXEC);
+	fd = memfd_create("idem-body", MFD_CLOEXEC);
+	if (fd == -1)
+		return -1;
+	if (write_all(fd, idem_buf_bytes(&s->memory)))
+		return fd;
+	close(fd);
+	return -1;
+}
+
+int
+spool_fd(struct spool *s)
+{
+	int fd;
+
+	if (s->failed) {
+		errno = ENOSPC;
+		return -1;
+	}
+	fd = s->fd != -1 ? s->fd : of_memory(s);
+	s->fd = -1;
+	if (fd != -1 && lseek(fd, 0, SEEK_SET) == -1 && errno != ESPIPE) {
+		close(fd);
+		fd = -1;
+	}
+	spool_free(s);
+	return fd;
+}
+
+void
+spool_free(struct spool *s)
+{
+	idem_buf_free(&s->memory);
+	if (s->fd != -1)
+		close(s->fd);
+	spool_init(s, s->memory_max);
+}

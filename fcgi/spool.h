@@ -1,0 +1,30 @@
+/* SPDX-License-Identifier: ISC */
+#ifndef SPOOL_H
+#define SPOOL_H
+
+#include "buf.h"
+
+#define SPOOL_MEMORY (64u * 1024u)
+
+/*
+ * Bytes kept until they are whole: in memory, then in an unlinked file.
+ * spool_init, then add; errors stick (a full disk among them).
+ */
+struct spool {
+	struct idem_buf memory;
+	size_t memory_max;	/* then the file takes all */
+	uint64_t len;
+	int fd;			/* -1: all in memory */
+	bool failed;
+};
+
+void spool_init(struct spool *, size_t memory_max);
+void spool_add(struct spool *, struct idem_bytes);
+/*
+ * A descriptor to read it from the start, the caller's; close-on-exec.  The
+ * spool is empty then.  -1 and errno.
+ */
+int spool_fd(struct spool *);
+void spool_free(struct spool *);
+
+#endif

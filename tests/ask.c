@@ -1,0 +1,99 @@
+/* SPDX-License-Identifier: ISC */
+#include "ask.h"
+
+#include "tap.h"
+
+#include <errno.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <string.h>
+#include <unistd.h>
+
+#define STARTS_MS 20000
+
+static void
+words(const struct rig_answer *answer, char *out, size_t size)
+{
+	const char *says = rig_field(answer, "Idempotency-Status");
+
+	if (answer->error == ETIMEDOUT)
+		snprintf(out, size, "silent");
+	else if (!answer->whole)
+		snprintf(out, size, "closed");
+	else
+		snprintf(out, size, "%d%s%s", answer->status,
+		    *says != '\0' ? " " : "", says);
+}
+
+bool
+told(const struct rig_answer *answer, const char *want, const char *what, ...)
+{
+	char got[128], text[256];
+	va_list args;
+
+	va_start(args, what);
+	vsnprintf(text, sizeof text, what, args);
+	va_end(args);
+	words(answer, got, sizeof got);
+	return is(got, want, "%s: %s", text, want);
+}
+
+bool
+ask(struct rig *rig, const struct rig_request *request, const char *want,
+    const char *what, ...)
+{
+	struct rig_answer answer;
+	char text[256];
+	va_list args;
+	bool right;
+
+	va_start(args, what);
+	vsnprintf(text, sizeof text, what, args);
+	va_end(args);
+	rig_request(rig, request, &answer);
+	right = told(&answer, want, "%s", text);
+	rig_answer_free(&answer);
+	return right;
+}
+
+int
+ask_begin(struct rig *rig, const struct rig_request *request)
+{
+	struct idem_buf out = { 0 };
+	int fd = rig_connect(rig);
+
+	rig_request_write(&out, 1, request);
+	if (fd == -1 ||
+	    rig_send(fd, idem_buf_bytes(&out), 0, rig->request_ms) == -1)
+		bail_out("a request cannot be sent: %s", strerror(errno));
+	idem_buf_free(&out);
+	return fd;
+}
+
+void
+ask_end(struct rig *rig, int fd, struct rig_answer *answer)
+{
+	rig_receive(fd, 1, (struct idem_bytes){ 0 }, rig->request_ms, answer);
+	close(fd);
+}
+
+void
+ask_start(struct rig *rig, const char *const *options)
+{
+	if (rig_start(rig, options) == -1)
+		bail_out("idemd does not start");
+}
+
+long
+starts(struct rig *rig)
+{
+	return rig_lines(rig, "starts", NULL);
+}
+
+void
+await_starts(struct rig *rig, long count)
+{
+	if (!rig_await_lines(rig, "starts", count, STARTS_MS))
+		bail_out("no program was started within %d s",
+		    STARTS_MS / 1000);
+}

@@ -1,0 +1,148 @@
+/* SPDX-License-Identifier: ISC */
+#include "ask.h"
+#include "rig_watch.h"
+#include "tap.h"
+
+#include <signal.h>
+#include <stdio.h>
+#include <string.h>
+#include <unistd.h>
+
+/*
+ * When a program's output is over: whoever holds its pipe, however it died,
+ * and however late we are.
+ */
+#define HEAD "#!/bin/sh\nprintf 'Content-Type: text/plain\\n\\n'\n"
+#define CRASHES 20
+#define CRASH_LEN 200000
+#define BUSY 400		/* connections: more than one turn handles */
+#define TRIES 5
+
+static void
+until_ms(int64_t at_ms)
+{
+	int64_t left = at_ms - rig_now_ms();
+
+	if (left > 0)
+		usleep((useconds_t)left * 1000);
+}
+
+/* --- it crashes at its end ------------------------------------------------ */
+
+static void
+test_crashes(struct rig *rig)
+{
+	const struct rig_request request = { .method = "POST", .path = "/p" };
+	struct rig_answer answer;
+	int i, whole = 0;
+
+	rig_program(rig, "p", HEAD "head -c 200000 /dev/zero\nkill -SEGV $$\n");
+	for (i = 0; i < CRASHES; i++) {
+		rig_request(rig, &request, &answer);
+		whole += answer.whole && answer.body.len == CRASH_LEN;
+		rig_answer_free(&answer);
+	}
+	is_int(whole, CRASHES,
+	    "without a key all that a program wrote before it crashed comes");
+}
+
+/* --- we are late ---------------------------------------------------------- */
+
+/*
+ * While the lobby is stopped, a child of the program's writes on, within the
+ * second.  False if the machine was so slow that it was not within it.
+ */
+static bool
+late(struct rig *rig, pid_t pid, const int *busy, const char *key,
+    struct rig_answer *answer)
+{
+	const struct rig_request request = { .method = "POST", .path = "/p",
+		.key = key };
+	int64_t begun_ms = rig_now_ms();
+	bool in_time;
+	int fd, i;
+
+	rig_file(rig, "hold", "");
+	unlink(rig_at(rig, "wrote"));
+	fd = ask_begin(rig, &request);
+	until_ms(begun_ms + 300);	/* so that it knows of the end */
+	kill(pid, SIGSTOP);
+	in_time = rig_now_ms() < begun_ms + 900;
+	for (i = 0; i < BUSY; i++)
+		rig_send(busy[i], idem_bytes_text("\001"), 0, 1000);
+	unlink(rig_at(rig, "hold"));
+	rig_await_lines(rig, "wrote", 1, 20000);
+	until_ms(begun_ms + 1500);
+	kill(pid, SIGCONT);
+	ask_end(rig, fd, answer);
+	return in_time;
+}
+
+static void
+test_late(struct rig *rig)
+{
+	struct rig_answer answer = { 0 };
+	int busy[BUSY], i;
+	bool done = false;
+	char key[16];
+	pid_t pid;
+
+	rig_watch_lobbies(rig, &pid, 1);
+	rig_program(rig, "p", HEAD "printf first,\n"
+	    "(while [ -e hold ]; do sleep 0.02; done\n"
+	    "printf second; echo >wrote) &\n");
+	for (i = 0; i < BUSY; i++) {
+		busy[i] = rig_connect(rig);
+		rig_send(busy[i], idem_bytes_text("\001"), 0, 1000);
+	}
+	for (i = 0; i < TRIES && !done; i++) {
+		rig_answer_free(&answer);
+		snprintf(key, sizeof key, "late-%d", i);
+		done = late(rig, pid, busy, key, &answer);
+	}
+	note("in the %d. try", i);
+	is_bytes(answer.body.at, answer.body.len, "first,second", 12,
+	    "what was written while we were held up is in the answer");
+	is(rig_field(&answer, "Idempotency-Status"), "stored",
+	    "and stored with it");
+	rig_answer_free(&answer);
+	for (i = 0; i < BUSY; i++)
+		close(busy[i]);
+}
+
+/* --- it does not end ------------------------------------------------------ */
+
+static void
+test_endless(struct rig *rig)
+{
+	const struct rig_request request = { .method = "POST", .path = "/p",
+		.key = "endless" };
+	int64_t begun_ms = rig_now_ms();
+
+	rig_file(rig, "hold", "");
+	rig_program(rig, "p", HEAD "(while [ -e hold ]; do\n"
+	    "echo more; sleep 0.1; done) &\n");
+	ask(rig, &request, "504 unknown",
+	    "a child that writes on and on does not hold a key for ever");
+	note("it took %lld ms of 3000 (limit, grace and 1 s)",
+	    (long long)(rig_now_ms() - begun_ms));
+	ask(rig, &request, "409 unknown", "and its answer is no answer");
+	unlink(rig_at(rig, "hold"));
+}
+
+int
+main(void)
+{
+	struct rig rig;
+
+	rig_open(&rig);
+	rig_program(&rig, "p", HEAD);
+	ask_start(&rig, (const char *[]){ "--workers", "1", "--limit", "1s",
+	    "--grace", "1s", "--", rig_at(&rig, "p"), NULL });
+	test_crashes(&rig);
+	test_late(&rig);
+	test_endless(&rig);
+	is_int(rig_stop(&rig, 20000), 0, "idemd ends with status 0");
+	rig_end(&rig);
+	return done();
+}
