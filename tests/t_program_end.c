@@ -1,0 +1,246 @@
+/* SPDX-License-Identifier: ISC */
+#include "ask.h"
+#include "tap.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+/*
+ * The ways in which a program can end: which are a whole answer, to be kept,
+ * and which leave nobody knowing.  Either way it never runs again.
+ */
+
+#define TYPE "Content-Type: text/plain\\n"
+#define OK "printf '" TYPE "\\nok'\n"
+
+static const struct {
+	const char *what;
+	const char *first, *again;
+	const char *text;	/* after COUNT */
+	const char *body;	/* if it is whole */
+} ends[] = {
+	/* ended by somebody else */
+	{ "killed", "504 unknown", "409 unknown", "kill -KILL $$\n", NULL },
+	{ "killed after a whole answer", "504 unknown", "409 unknown",
+	    OK "kill -KILL $$\n", NULL },
+	{ "killed after its declared length", "504 unknown", "409 unknown",
+	    "printf 'Content-Length: 2\\n\\nok'\nkill -KILL $$\n", NULL },
+	{ "terminated", "504 unknown", "409 unknown", "kill -TERM $$\n", NULL },
+	{ "over its limit", "504 unknown", "409 unknown",
+	    "while :; do sleep 1; done\n", NULL },
+	{ "over its limit after a whole answer", "504 unknown", "409 unknown",
+	    OK "while :; do sleep 1; done\n", NULL },
+	{ "over its limit and deaf to SIGTERM", "504 unknown", "409 unknown",
+	    "trap '' TERM\nwhile :; do sleep 1; done\n", NULL },
+	{ "over its limit and ends well then", "504 unknown", "409 unknown",
+	    "trap 'printf \"Status: 200\\n\\nok\"; exit 0' TERM\n"
+	    "while :; do sleep 0.1; done\n", NULL },
+
+	/* fell over by itself */
+	{ "dead of SIGSEGV", "502 unknown", "409 unknown",
+	    "kill -SEGV $$\n", NULL },
+	{ "dead of SIGSEGV after a whole answer", "502 unknown", "409 unknown",
+	    OK "kill -SEGV $$\n", NULL },
+	{ "dead of SIGPIPE", "502 unknown", "409 unknown",
+	    "kill -PIPE $$\n", NULL },
+	{ "exit 1", "502 unknown", "409 unknown", OK "exit 1\n", NULL },
+	{ "exit 255", "502 unknown", "409 unknown", OK "exit 255\n", NULL },
+	{ "exit 1 and no output", "502 unknown", "409 unknown",
+	    "exit 1\n", NULL },
+	{ "exit 1 with its declared length met", "200 stored", "200 replayed",
+	    "printf 'Content-Length: 2\\n\\nok'\nexit 1\n", "ok" },
+	{ "exit 1 with its declared length of 0 met", "404 stored",
+	    "404 replayed",
+	    "printf 'Status: 404\\nContent-Length: 0\\n\\n'\nexit 1\n", "" },
+	{ "exit 1 with its declared length not met", "502 unknown",
+	    "409 unknown",
+	    "printf 'Content-Length: 3\\n\\nok'\nexit 1\n", NULL },
+
+	/* heads that are none */
+	{ "nothing", "502 unknown", "409 unknown", "exit 0\n", NULL },
+	{ "a body without head", "502 unknown", "409 unknown",
+	    "echo hello\n", NULL },
+	{ "a long body without head", "502 unknown", "409 unknown",
+	    "head -c 300000 /dev/zero | tr '\\0' x\n", NULL },
+	{ "a blank line first", "502 unknown", "409 unknown",
+	    "printf '\\nhello\\n'\n", NULL },
+	{ "half a head", "502 unknown", "409 unknown",
+	    "printf '" TYPE "'\n", NULL },
+	{ "half a line of a head", "502 unknown", "409 unknown",
+	    "printf 'Content-Ty'\n", NULL },
+	{ "a line without colon", "502 unknown", "409 unknown",
+	    "printf 'hello\\n\\nok'\n", NULL },
+	{ "a NUL in the head", "502 unknown", "409 unknown",
+	    "printf 'X-A: b\\0c\\n\\nok'\n", NULL },
+	{ "a head of 1 MB", "502 unknown", "409 unknown",
+	    "printf 'X-A: '\nhead -c 1000000 /dev/zero | tr '\\0' x\n"
+	    "printf '\\n\\nok'\n", NULL },
+	{ "Status: abc", "502 unknown", "409 unknown",
+	    "printf 'Status: abc\\n\\nok'\n", NULL },
+	{ "Status: 99", "502 unknown", "409 unknown",
+	    "printf 'Status: 99\\n\\nok'\n", NULL },
+	{ "Status: 100", "502 unknown", "409 unknown",
+	    "printf 'Status: 100 Continue\\n\\nok'\n", NULL },
+	{ "Status: 2000", "502 unknown", "409 unknown",
+	    "printf 'Status: 2000\\n\\nok'\n", NULL },
+	{ "two different Status", "502 unknown", "409 unknown",
+	    "printf 'Status: 200\\nStatus: 404\\n\\nok'\n", NULL },
+	{ "a Content-Length of -4", "502 unknown", "409 unknown",
+	    "printf 'Content-Length: -4\\n\\nok'\n", NULL },
+	{ "a Content-Length of 4x", "502 unknown", "409 unknown",
+	    "printf 'Content-Length: 4x\\n\\nok'\n", NULL },
+	{ "two different Content-Lengths", "502 unknown", "409 unknown",
+	    "printf 'Content-Length: 2\\nContent-Length: 3\\n\\nok'\n", NULL },
+
+	/* heads that are odd, and good enough */
+	{ "Status without a reason", "299 stored", "299 replayed",
+	    "printf 'Status: 299\\n\\nok'\n", "ok" },
+	{ "Status twice", "404 stored", "404 replayed",
+	    "printf 'Status: 404 A\\nStatus: 404 A\\n\\nok'\n", "ok" },
+	{ "Content-Length twice, and equal", "200 stored", "200 replayed",
+	    "printf 'Content-Length: 2\\nContent-Length: 2\\n\\nok'\n", "ok" },
+	{ "a server's first line", "404 stored", "404 replayed",
+	    "printf 'HTTP/1.1 404 Not Found\\nX-A: b\\n\\nok'\n", "ok" },
+	{ "CRLF", "201 stored", "201 replayed",
+	    "printf 'Status: 201\\r\\nX-A: b\\r\\n\\r\\nok'\n", "ok" },
+	{ "a head byte by byte", "201 stored", "201 replayed",
+	    "for c in S t a t u s : ' ' 2 0 1 '\\n' '\\n' o k; do\n"
+	    "printf \"$c\"; sleep 0.01; done\n", "ok" },
+
+	/* bodies */
+	{ "a body shorter than declared", "502 unknown", "409 unknown",
+	    "printf 'Content-Length: 5\\n\\nok'\n", NULL },
+	{ "no body where one was declared", "502 unknown", "409 unknown",
+	    "printf 'Content-Length: 5\\n\\n'\n", NULL },
+	{ "a body longer than declared", "200 stored", "200 replayed",
+	    "printf 'Content-Length: 2\\n\\nok, and more'\n", "ok" },
+	{ "a much longer one", "200 stored", "200 replayed",
+	    "printf 'Content-Length: 2\\n\\nok'\n"
+	    "head -c 1000000 /dev/zero\n", "ok" },
+	{ "no body", "200 stored", "200 replayed",
+	    "printf 'X-A: b\\n\\n'\n", "" },
+
+	/* failures that say so are answers as any others */
+	{ "Status: 500", "500 stored", "500 replayed",
+	    "printf 'Status: 500 Oh\\n\\nok'\n", "ok" },
+	{ "Status: 503", "503 stored", "503 replayed",
+	    "printf 'Status: 503 Later\\n\\nok'\n", "ok" },
+	{ "Status: 429", "429 stored", "429 replayed",
+	    "printf 'Status: 429 Slowly\\n\\nok'\n", "ok" },
+	{ "Status: 400", "400 stored", "400 replayed",
+	    "printf 'Status: 400 No\\n\\nok'\n", "ok" },
+};
+
+#define ENDS (sizeof ends / sizeof *ends)
+
+static const char *
+write_program(struct rig *rig, size_t i)
+{
+	char name[32], text[1024];
+
+	snprintf(name, sizeof name, "end-%zu", i);
+	snprintf(text, sizeof text, "%s%s", COUNT, ends[i].text);
+	rig_program(rig, name, text);
+	return rig_at(rig, name);
+}
+
+static void
+one(struct rig *rig, size_t i, bool later)
+{
+	char row[40], key[32];
+	const char *more[] = { row, NULL };
+	struct rig_request request = { .method = "POST", .path = "/end",
+		.more = more, .key = key, .program = write_program(rig, i) };
+	const char *want = later ? ends[i].again : ends[i].first;
+	struct rig_answer answer;
+
+	snprintf(row, sizeof row, "HTTP_X_ROW=row-%zu", i);
+	snprintf(key, sizeof key, "end-%zu", i);
+	rig_request(rig, &request, &answer);
+	told(&answer, want, "%s, %s", ends[i].what, later ? "later" : "first");
+	if (ends[i].body != NULL)
+		is_bytes(answer.body.at, answer.body.len, ends[i].body,
+		    strlen(ends[i].body), "its body is \"%s\"", ends[i].body);
+	else
+		is(rig_field(&answer, "Retry-After"), "",
+		    "nobody is told to come again");
+	if (later)
+		is_int(rig_lines(rig, "starts", row + strlen("HTTP_X_ROW=")), 1,
+		    "it was started once");
+	rig_answer_free(&answer);
+}
+
+/* Retried at once; by somebody who had no answer yet; and after a restart. */
+static void
+every_end(struct rig *rig, const char *const *options)
+{
+	size_t i;
+
+	ask_start(rig, options);
+	for (i = 0; i < ENDS; i++) {
+		one(rig, i, false);
+		one(rig, i, true);
+	}
+	is_int(rig_stop(rig, 20000), 0, "idemd ends with status 0");
+	ask_start(rig, options);
+	for (i = 0; i < ENDS; i++)
+		one(rig, i, true);
+	is_int((long long)starts(rig), (long long)ENDS, "nothing ran twice");
+}
+
+/* Without a key the front gets what there is, as from fcgiwrap. */
+static const struct {
+	const char *what, *want, *text, *body;
+} passed[] = {
+	{ "exit 1", "200", OK "exit 1\n", "ok" },
+	{ "dead of SIGSEGV after a head", "200", OK "kill -SEGV $$\n", "ok" },
+	{ "killed after a head", "200", OK "kill -KILL $$\n", "ok" },
+	{ "exit 1 and no output", "502 unknown", "exit 1\n", NULL },
+	{ "killed before a head", "504 unknown", "kill -KILL $$\n", NULL },
+	{ "nothing", "502 unknown", "exit 0\n", NULL },
+	{ "a body without head", "502 unknown", "echo hello\n", NULL },
+	{ "over its limit before a head", "504 unknown",
+	    "while :; do sleep 1; done\n", NULL },
+	{ "a body shorter than declared", "closed",
+	    "printf 'Content-Length: 5\\n\\nok'\n", NULL },
+	{ "a body longer than declared", "200",
+	    "printf 'Content-Length: 2\\n\\nok, and more'\n", "ok" },
+};
+
+static void
+every_passed(struct rig *rig)
+{
+	struct rig_request request = { .method = "POST", .path = "/end" };
+	struct rig_answer answer;
+	char text[1024];
+	size_t i;
+
+	for (i = 0; i < sizeof passed / sizeof *passed; i++) {
+		snprintf(text, sizeof text, "%s%s", COUNT, passed[i].text);
+		rig_program(rig, "passed", text);
+		request.program = rig_at(rig, "passed");
+		rig_request(rig, &request, &answer);
+		told(&answer, passed[i].want, "without a key, %s",
+		    passed[i].what);
+		if (passed[i].body != NULL)
+			is_bytes(answer.body.at, answer.body.len,
+			    passed[i].body, strlen(passed[i].body),
+			    "and its body");
+		rig_answer_free(&answer);
+	}
+}
+
+int
+main(void)
+{
+	struct rig rig;
+
+	rig_open(&rig);
+	every_end(&rig, (const char *[]){ "--limit", "1s", "--grace", "1s",
+	    "--root", rig.folder, NULL });
+	every_passed(&rig);
+	is_int(rig_stop(&rig, 20000), 0, "idemd ends with status 0");
+	rig_end(&rig);
+	return done();
+}
