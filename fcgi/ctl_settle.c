@@ -1,0 +1,247 @@
+/* SPDX-License-Identifier: ISC */
+#include "ctl.h"
+
+#include "cgi_head.h"
+#include "digest.h"
+#include "run_lock.h"
+#include "saved.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <string.h>
+#include <unistd.h>
+
+#define ANSWER_MAX ((size_t)64 * 1024 * 1024)
+
+/* --- an answer from a file ------------------------------------------------ */
+
+static int
+read_file(const struct ctl *c, struct idem_buf *to)
+{
+	uint8_t bytes[65536];
+	FILE *f = fopen(c->answer, "re");
+	size_t n;
+	bool failed;
+
+	if (f == NULL)
+		return ctl_say(c, CTL_FAILED, "%s: %s", c->answer,
+		    strerror(errno));
+	to->max = ANSWER_MAX;
+	while ((n = fread(bytes, 1, sizeof bytes, f)) > 0)
+		idem_buf_append(to, bytes, n);
+	failed = ferror(f) != 0;
+	fclose(f);
+	if (failed || !idem_buf_ok(to))
+		return ctl_say(c, CTL_FAILED, "%s: cannot be read whole",
+		    c->answer);
+	return CTL_DONE;
+}
+
+/* The bytes as idemd would have stored them. */
+static struct idem_blob *
+save(struct idem_head *head, struct idem_bytes body)
+{
+	struct idem_saved saved = {
+		.code = head->code,
+		.has_status = head->has_status,
+		.status = idem_buf_bytes(&head->status),
+		.kept = !head->no_store,
+	};
+	struct idem_blob *blob = NULL;
+	struct idem_buf out = { 0 };
+
+	if (!head->has_length && head->code != 204 && head->code != 304)
+		idem_buf_printf(&head->lines, "Content-Length: %zu\r\n",
+		    body.len);
+	saved.lines = idem_buf_bytes(&head->lines);
+	if (saved.kept)
+		saved.body = body;
+	idem_saved_write(&out, &saved);
+	if (idem_buf_ok(&head->lines) && idem_buf_ok(&out))
+		blob = idem_blob_new(idem_buf_bytes(&out));
+	idem_buf_free(&out);
+	return blob;
+}
+
+static int
+parse(const struct ctl *c, struct idem_bytes bytes, struct idem_head *head,
+    struct idem_blob **answer)
+{
+	struct idem_bytes body;
+	bool bodyless;
+
+	if (idem_head_parse(head, bytes, true) != IDEM_HEAD_WHOLE)
+		return ctl_say(c, CTL_WRONG, "%s: not a CGI response: %s",
+		    c->answer, head->wrong != NULL ? head->wrong : "no head");
+	body.at = (const uint8_t *)bytes.at + head->size;
+	body.len = bytes.len - head->size;
+	bodyless = head->code == 204 || head->code == 304;
+	if ((bodyless && body.len > 0) ||
+	    (!bodyless && head->has_length && head->length != body.len))
+		return ctl_say(c, CTL_WRONG, "%s: the body is of %zu bytes, "
+		    "other than its head says", c->answer, body.len);
+	*answer = save(head, body);
+	if (*answer == NULL)
+		return ctl_say(c, CTL_FAILED, "out of memory");
+	return CTL_DONE;
+}
+
+static int
+read_answer(const struct ctl *c, struct idem_blob **answer)
+{
+	struct idem_head head = { .wrong = NULL };
+	struct idem_buf bytes = { 0 };
+	int status;
+
+	*answer = NULL;
+	if (c->answer == NULL)
+		return CTL_DONE;
+	status = read_file(c, &bytes);
+	if (status == CTL_DONE)
+		status = parse(c, idem_buf_bytes(&bytes), &head, answer);
+	idem_head_free(&head);
+	idem_buf_free(&bytes);
+	return status;
+}
+
+/* --- whether it may be settled -------------------------------------------- */
+
+static bool
+is_open(enum idem_state state)
+{
+	return state == IDEM_STATE_IN_PROGRESS || state == IDEM_STATE_UNKNOWN;
+}
+
+/*
+ * Nothing is decided over a run that may be going on, unless the operator
+ * insists; then its end is fenced off, but nobody stops it.
+ */
+static int
+check_dead(const struct ctl *c, const struct idem_record *r)
+{
+	int64_t safe_ms = r->renewed_at + c->lease_ms + c->limit_ms +
+	    c->grace_ms, left_ms;
+	bool held;
+
+	/* Who owns it may start by its own lease's end, whatever ours is. */
+	if (safe_ms < r->lease_end + c->grace_ms)
+		safe_ms = r->lease_end + c->grace_ms;
+	if (!is_open(r->state) || c->force ||
+	    ctl_proof(c, r, &held) == IDEM_PROOF_DEAD)
+		return CTL_DONE;
+	left_ms = safe_ms - idem_boot_ms(&idem_clock_real);
+	if (left_ms < 0)
+		return CTL_DONE;
+	return ctl_say(c, CTL_NO, "its run %s (pid %u): wait for %lld more "
+	    "seconds, or stop it and say --force",
+	    held ? "is still going on" : "may still be going on", r->pid,
+	    (long long)(left_ms / 1000 + 1));
+}
+
+/* A dead run's lock says nothing more once its record has another owner. */
+static void
+remove_lock(const struct ctl *c, const struct idem_owner *owner)
+{
+	int folder = ctl_folder(c);
+
+	if (folder < 0)
+		return;
+	if (idem_run_lock_state(folder, owner) == IDEM_LOCK_FREE)
+		idem_run_lock_remove(folder, owner);
+	close(folder);
+}
+
+static int
+settle(struct ctl *c, const struct idem_listed *found, enum idem_settle how,
+    struct idem_blob *answer)
+{
+	struct idem_store_call call = {
+		.op = IDEM_STORE_SETTLE,
+		.key = found->key,
+		.other = found->record.owner,
+		.attempt = found->record.attempt,
+		.settle = how,
+		.answer = answer,
+		.keep_ms = c->keep_ms,
+		.tombstone_ms = c->tombstone_ms,
+	};
+	struct idem_store_answer got;
+	enum idem_write write;
+	int status;
+
+	if (!idem_random(call.owner.at, sizeof call.owner.at))
+		return ctl_say(c, CTL_FAILED, "no random bytes");
+	status = ctl_ask(c, &call, &got);
+	if (status != CTL_DONE)
+		return status;
+	write = got.result.write;
+	idem_store_answer_free(&got);
+	if (write != IDEM_WRITTEN)
+		return ctl_say(c, CTL_NO, "it has changed in this moment: "
+		    "look again");
+	remove_lock(c, &found->record.owner);
+	return CTL_DONE;
+}
+
+static int
+settle_named(struct ctl *c, const char *text, enum idem_settle how,
+    struct idem_blob *answer)
+{
+	struct idem_listed found;
+	int status;
+
+	status = ctl_find(c, text, &found);
+	if (status != CTL_DONE)
+		return status;
+	if (how != IDEM_SETTLE_FORGET && !is_open(found.record.state))
+		return ctl_say(c, CTL_NO, "there is nothing to resolve: it is "
+		    "%s", idem_state_text(found.record.state));
+	status = check_dead(c, &found.record);
+	if (status != CTL_DONE)
+		return status;
+	return settle(c, &found, how, answer);
+}
+
+/* --- the commands --------------------------------------------------------- */
+
+/* "KEY done" or, with the client's key, "done". */
+int
+ctl_resolve(struct ctl *c)
+{
+	const char *key = c->args_len == 2 ? c->args[0] : NULL;
+	const char *word = c->args_len > 0 ? c->args[c->args_len - 1] : "";
+	struct idem_blob *answer;
+	enum idem_settle how;
+	int status;
+
+	if (strcmp(word, "done") == 0)
+		how = IDEM_SETTLE_DONE;
+	else if (strcmp(word, "not-done") == 0)
+		how = IDEM_SETTLE_NOT_DONE;
+	else
+		word = NULL;
+	if (word == NULL || c->args_len > 2)
+		return ctl_say(c, CTL_WRONG, "say KEY and done or not-done");
+	if (how == IDEM_SETTLE_NOT_DONE && c->answer != NULL)
+		return ctl_say(c, CTL_WRONG, "--answer: only of what is done");
+	status = read_answer(c, &answer);
+	if (status == CTL_DONE)
+		status = ctl_open(c, false);
+	if (status == CTL_DONE)
+		status = settle_named(c, key, how, answer);
+	idem_blob_drop(answer);
+	return status;
+}
+
+int
+ctl_forget(struct ctl *c)
+{
+	int status;
+
+	if (c->args_len > 1)
+		return ctl_say(c, CTL_WRONG, "one key at a time");
+	status = ctl_open(c, false);
+	if (status != CTL_DONE)
+		return status;
+	return settle_named(c, c->args[0], IDEM_SETTLE_FORGET, NULL);
+}
