@@ -1,0 +1,113 @@
+#!/bin/sh
+# SPDX-License-Identifier: ISC
+#
+# Through a real lighttpd: what idemd answers is what the client gets, also
+# when it answers before it wanted the body.
+
+IDEMD=${IDEMD:-./idemd}
+ORDER=${ORDER:-tests/order}
+PATH=$PATH:/usr/sbin
+for tool in lighttpd perl curl; do
+	if ! command -v $tool >/dev/null; then
+		echo "1..0 # SKIP $tool is not installed"
+		exit 0
+	fi
+done
+
+folder=$(mktemp -d "${TMPDIR:-/tmp}/idem-lighttpd-XXXXXX") || exit 1
+idemd= lighttpd= tests=0 failed=0
+
+clean() {
+	for pid in $lighttpd $idemd; do
+		kill "$pid" 2>/dev/null && wait "$pid" 2>/dev/null
+	done
+	rm -rf "$folder"
+}
+trap clean EXIT
+trap 'exit 143' INT TERM
+
+# is GOT WANTED TEXT
+is() {
+	tests=$((tests + 1))
+	if [ "$1" = "$2" ]; then
+		echo "ok $tests - $3"
+	else
+		echo "not ok $tests - $3"
+		echo "#      got: $1"
+		echo "# expected: $2"
+		failed=$((failed + 1))
+	fi
+}
+
+until_true() {
+	tries=0
+	until "$@"; do
+		tries=$((tries + 1))
+		[ $tries -lt 200 ] || { echo "Bail out! $* does not come"; exit 1; }
+		sleep 0.05
+	done
+}
+
+answers() {
+	curl -s -o /dev/null --max-time 5 "http://127.0.0.1:$port/"
+}
+
+# post KEY FILE: status, Idempotency-Status
+post() {
+	curl -s --max-time 20 -o "$folder/body" -H 'Expect:' \
+	    -H "Idempotency-Key: $1" --data-binary "@$folder/$2" \
+	    -H 'Content-Type: application/octet-stream' \
+	    -w '%{http_code} %header{idempotency-status}' \
+	    "http://127.0.0.1:$port/order?sleep=20"
+}
+
+# serve STREAM: lighttpd hands bodies on whole (0) or as they come (2).
+serve() {
+	port=$(perl -MIO::Socket::INET -e 'print IO::Socket::INET->new(
+	    Listen => 1, LocalAddr => "127.0.0.1", Proto => "tcp")->sockport')
+	cat >"$folder/conf" <<-END
+	server.bind = "127.0.0.1"
+	server.port = $port
+	server.document-root = "$folder"
+	server.errorlog = "$folder/lighttpd.log"
+	server.upload-dirs = ( "$folder" )
+	server.stream-request-body = $1
+	server.modules = ( "mod_fastcgi" )
+	fastcgi.server = ( "/" => (( "socket" => "$folder/sock",
+	    "check-local" => "disable" )) )
+	END
+	lighttpd -D -f "$folder/conf" >>"$folder/lighttpd.log" 2>&1 &
+	lighttpd=$!
+	until_true answers
+}
+
+case $ORDER in /*) ;; *) ORDER=$PWD/$ORDER ;; esac
+ln -s "$ORDER" "$folder/order"
+echo "item=tea" >"$folder/small"
+head -c 10485760 /dev/zero >"$folder/large"
+"$IDEMD" -s "unix:$folder/sock" --ledger "sqlite:$folder/ledger.db" --create \
+    --workers 2 -- "$folder/order" 2>"$folder/idemd.log" &
+idemd=$!
+until_true [ -S "$folder/sock" ]
+
+for stream in 0 2; do
+	serve $stream
+	how="stream-request-body $stream"
+	is "$(post "\"k$stream\"" small)" "201 stored" "$how: a first order"
+	is "$(post "\"k$stream\"" small)" "201 replayed" "$how: its duplicate"
+	is "$(post "\"k$stream\"" large)" "422 mismatch" \
+	    "$how: another body of 10 MB under its key is refused"
+	is "$(post '"k' large)" "400 rejected" \
+	    "$how: a malformed key with 10 MB, refused before they are read"
+	is "$(post "\"large$stream\"" large)" "201 stored" \
+	    "$how: 10 MB that nobody reads are no trouble"
+	kill "$lighttpd"
+	wait "$lighttpd" 2>/dev/null
+	lighttpd=
+done
+for key in '"k0"' '"k2"' '"large0"' '"large2"'; do
+	is "$(grep -cxF "$key" "$folder/orders")" 1 "one start of $key"
+done
+[ $failed = 0 ] || sed 's/^/# log: /' "$folder/idemd.log" | tail -n 20
+echo "1..$tests"
+[ $failed = 0 ]
