@@ -1,0 +1,211 @@
+#!/bin/sh
+# SPDX-License-Identifier: ISC
+#
+# The rules of the house that a machine can see.  Each check prints what breaks
+# its rule; nothing printed means that it holds.
+
+top_srcdir=${top_srcdir:-.}
+top_builddir=${top_builddir:-.}
+build=$(cd "$top_builddir" && pwd) || exit 1
+cd "$top_srcdir" || exit 1
+LC_ALL=C
+export LC_ALL
+count=0
+failed=0
+
+holds() {
+	sentence=$1
+	shift
+	count=$((count + 1))
+	broken=$("$@" 2>&1)
+	if [ -z "$broken" ]; then
+		echo "ok $count - $sentence"
+	else
+		echo "not ok $count - $sentence"
+		echo "$broken" | head -n 20 | sed 's/^/# /'
+		failed=1
+	fi
+}
+
+sources() { find lib fcgi sim tests -name '*.[ch]'; }
+scripts() {
+	find .ci bootstrap tests demo -type f ! -name '*.[ch]' ! -path '*/fuzz/*' \
+	    ! -name 'Makefile*'
+}
+texts() {
+	sources
+	scripts
+	find ./*.md configure.ac Makefile.am ./*/Makefile.inc doc sim scenarios \
+	    -type f ! -name '*.[ch]'
+}
+
+# --- who includes whom -----------------------------------------------------
+
+# includes FOLDER MAY...: quoted headers that are in none of those folders.
+includes() {
+	from=$1
+	grep -Hn '^#include "' "$from"/*.[ch] | while IFS= read -r line; do
+		name=${line#*\"}
+		name=${name%\"*}
+		found=
+		for folder; do
+			[ -e "$folder/$name" ] && found=yes
+		done
+		[ -n "$found" ] || echo "$line"
+	done
+}
+
+# only_in PATTERN FILE-PATTERN: a library's header outside its one place.
+only_in() {
+	grep -HnE "^#include <($1)" lib/*.[ch] fcgi/*.[ch] | grep -vE "^($2):"
+}
+
+# --- purity ----------------------------------------------------------------
+
+# Modules without input, output, clock, chance and threads.
+pure='breaker buf cache cgi_head fcgi_* gate* identity key multipart problem*
+record reply saved verdict waiters'
+
+# What they may call: each other, memory and strings of the C library, and
+# what compilers put in.
+may_call='idem_.*|mem(chr|cmp|cpy|mem|move|set)|(bcmp|strn?(casecmp|cmp|chr|len))'
+may_call="$may_call|str(chr|rchr|spn|cspn|str|pbrk|toul|toull|tol|toll)"
+may_call="$may_call|(m|c|re)alloc|free|abort|qsort|bsearch|gmtime_r"
+may_call="$may_call|v?snprintf|vasprintf|__(isoc99|isoc23)_.*|__assert_fail|__stack_chk_fail"
+may_call="$may_call|__.*_chk|__(asan|ubsan|tsan|sanitizer|sancov|start___sancov|stop___sancov)_.*"
+may_call="$may_call|_GLOBAL_OFFSET_TABLE_"
+must_not='idem_(random|boot_ms|wall_ms|boot_id|clock_real|store_.*|run_.*)'
+
+pure_objects() {
+	for module in $pure; do
+		ls "$build"/lib/$module.o
+	done
+}
+
+pure_calls() {
+	pure_objects | while IFS= read -r object; do
+		calls=$(${NM:-nm} -u "$object" | awk '{ print $NF }' |
+		    sed 's/@.*//' | grep .)
+		[ -n "$calls" ] || continue
+		{
+			echo "$calls" | grep -vxE "$may_call"
+			echo "$calls" | grep -xE "$must_not"
+		} | sed "s|^|$(basename "$object") calls |"
+	done
+}
+
+# Data that can change, of whatever scope; relocated constants are none.
+pure_data() {
+	pure_objects | while IFS= read -r object; do
+		${NM:-nm} -f sysv "$object" | awk -F '|' \
+		    '$7 ~ /^[.*]?(t?data|t?bss|COM)/ && $7 !~ /^\.data\.rel\.ro/ {
+			sub(/ *$/, "", $1); print $1 }' | grep -vE 'asan|ubsan|tsan|sancov|__unnamed_' |
+		    sed "s|^|$(basename "$object") changes |"
+	done
+}
+
+# --- words -----------------------------------------------------------------
+
+# The words are written so that this file does not hold them.
+unfinished() {
+	texts | xargs grep -HnwE 'TO''DO|FIX''ME|X''XX|HA''CK'
+}
+
+unbounded() {
+	sources | xargs grep -HnE \
+	    '(^|[^A-Za-z0-9_])(strcpy|strcat|v?sprintf|gets|system|popen)\('
+}
+
+forks() {
+	grep -HnE '(^|[^A-Za-z0-9_])fork\(' lib/*.[ch] fcgi/*.[ch] |
+	    grep -v '^fcgi/workers\.c:'
+}
+
+workplace() {
+	texts | xargs grep -HnE \
+	    '(^|[^A-Za-z0-9_.$}])/(wo''rk|ho''me|ro''ot)/|\.\./sha''red'
+	texts | xargs grep -HniE \
+	    '(this|our|another|earlier|next) ses''sion|sub-?ag''ent|the bri''ef'
+}
+
+# Texts that are named are there to be read.
+not_there() {
+	texts | xargs grep -HnoE '[A-Za-z0-9_./-]+\.md' |
+	    while IFS= read -r line; do
+		name=${line##*[:/]}
+		[ -e "$name" ] || [ -e "doc/$name" ] ||
+		    [ -e "$(dirname "${line%%:*}")/$name" ] || echo "$line"
+	done
+}
+
+# --- form ------------------------------------------------------------------
+
+no_licence() {
+	for file in $(sources); do
+		[ "$(head -n 1 "$file")" = "/* SPDX-License-Identifier: ISC */" ] ||
+		    echo "$file"
+	done
+	for file in $(scripts); do
+		case $file in
+		*.html|*.conf.in)	;;
+		*)	head -n 2 "$file" | grep -q 'SPDX-License-Identifier: ISC' ||
+			    echo "$file" ;;
+		esac
+	done
+}
+
+long_files() {
+	for file in $(sources; scripts); do
+		lines=$(wc -l <"$file")
+		[ "$lines" -le 600 ] || echo "$file: $lines lines"
+	done
+}
+
+white_space() {
+	texts | xargs grep -HnE '[ 	]+$'
+	sources | xargs grep -HnE '^ {8}|	 +	'
+}
+
+# A file that the build does not know is not tested and not distributed.  A
+# program of one file is listed by its own name.
+unlisted() {
+	for file in lib/*.[ch] fcgi/*.[ch] tests/*.[ch] tests/t_*.sh tests/t_*.t \
+	    tests/bench/*.c tests/fuzz/*.c; do
+		[ -f "$file" ] || continue
+		grep -qE "^	(${file}|${file%.c})( |\$)" \
+		    "${file%%/*}/Makefile.inc" ||
+		    echo "$file is not in ${file%%/*}/Makefile.inc"
+	done
+}
+
+no_seeds() {
+	for file in tests/fuzz/fuzz_*.c; do
+		seeds=${file#tests/fuzz/fuzz_}
+		seeds=tests/fuzz/${seeds%.c}
+		[ -n "$(ls "$seeds" 2>/dev/null)" ] || echo "$file has no seeds"
+		grep -qE "^	$seeds( |\$)" tests/Makefile.inc ||
+		    echo "$seeds is not in tests/Makefile.inc"
+	done
+}
+
+holds "lib includes only its own headers" includes lib
+holds "fcgi includes only its own headers and lib's" includes fcgi lib
+holds "OpenSSL is known to lib/digest.c alone" only_in 'openssl/' 'lib/digest\.c'
+holds "SQLite is known to lib/store_sqlite*.c alone" \
+    only_in 'sqlite3' 'lib/store_sqlite[a-z_]*\.c'
+holds "libfcgi is known to fcgi/front.c alone" \
+    only_in 'fcgi(app|os|misc|_stdio|_config)\.h' 'fcgi/front\.c'
+holds "pure modules call nothing that is not pure" pure_calls
+holds "pure modules keep nothing between calls" pure_data
+holds "nothing is left unfinished" unfinished
+holds "no call without a bound" unbounded
+holds "only the master forks" forks
+holds "the text speaks of idem, not of where it was written" workplace
+holds "every text that is named is in the repository" not_there
+holds "every source names its licence" no_licence
+holds "no file is longer than 600 lines" long_files
+holds "indents are tabs, and no line ends in white space" white_space
+holds "the build knows every source and test" unlisted
+holds "every fuzz target has seeds that are distributed" no_seeds
+echo "1..$count"
+exit $failed
