@@ -343,18 +343,7 @@ lost(struct idem_exchange *x, enum idem_store_op op)
 static void
 trouble(struct idem_exchange *x, enum idem_store_op op, const char *why)
 {
-	static const char *const text[] = {
-		[IDEM_STORE_CLAIM] = "claim",
-		[IDEM_STORE_RENEW] = "renew",
-		[IDEM_STORE_COMPLETE] = "complete",
-		[IDEM_STORE_RELEASE] = "release",
-		[IDEM_STORE_UNKNOWN] = "unknown",
-		[IDEM_STORE_SETTLE] = "settle",
-		[IDEM_STORE_LIST] = "list",
-		[IDEM_STORE_SWEEP] = "sweep"
-	};
-
-	lobby_trouble(visit_of(x)->lobby, text[op], why);
+	lobby_trouble(visit_of(x)->lobby, idem_store_op_text(op), why);
 }
 
 static void

@@ -25,6 +25,8 @@ enum idem_store_op {
 	IDEM_STORE_SWEEP
 };
 
+const char *idem_store_op_text(enum idem_store_op);	/* "claim", ... */
+
 enum idem_settle {
 	IDEM_SETTLE_DONE,	/* -> completed, with `answer` or not kept */
 	IDEM_SETTLE_NOT_DONE,	/* -> issued: it may run again */

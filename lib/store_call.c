@@ -7,6 +7,23 @@
 #define ROWS 100
 #define ROWS_MAX 10000
 
+const char *
+idem_store_op_text(enum idem_store_op op)
+{
+	static const char *const text[] = {
+		[IDEM_STORE_CLAIM] = "claim",
+		[IDEM_STORE_RENEW] = "renew",
+		[IDEM_STORE_COMPLETE] = "complete",
+		[IDEM_STORE_RELEASE] = "release",
+		[IDEM_STORE_UNKNOWN] = "unknown",
+		[IDEM_STORE_SETTLE] = "settle",
+		[IDEM_STORE_LIST] = "list",
+		[IDEM_STORE_SWEEP] = "sweep"
+	};
+
+	return text[op];
+}
+
 void
 idem_store_call_copy(struct idem_store_call *to,
     const struct idem_store_call *from)

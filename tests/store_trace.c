@@ -264,23 +264,14 @@ list_of(const struct words *w, struct idem_store_call *c)
 static bool
 call_of(struct trace *t, const struct words *w, struct idem_store_call *c)
 {
-	static const char *const ops[] = {
-		[IDEM_STORE_CLAIM] = "claim",
-		[IDEM_STORE_RENEW] = "renew",
-		[IDEM_STORE_COMPLETE] = "complete",
-		[IDEM_STORE_RELEASE] = "release",
-		[IDEM_STORE_UNKNOWN] = "unknown",
-		[IDEM_STORE_SETTLE] = "settle",
-		[IDEM_STORE_LIST] = "list",
-		[IDEM_STORE_SWEEP] = "sweep",
-	};
-	size_t i;
+	unsigned i;
 
 	*c = options_of(t, w);
-	for (i = 0; i < sizeof ops / sizeof *ops; i++)
-		if (strcmp(word(w, 0), ops[i]) == 0)
+	for (i = 0; i <= IDEM_STORE_SWEEP; i++)
+		if (strcmp(word(w, 0),
+		    idem_store_op_text((enum idem_store_op)i)) == 0)
 			break;
-	if (i == sizeof ops / sizeof *ops)
+	if (i > IDEM_STORE_SWEEP)
 		return false;
 	c->op = (enum idem_store_op)i;
 	if (c->op == IDEM_STORE_CLAIM)
