@@ -401,6 +401,8 @@ step(struct world *w)
 {
 	if (world_carry_out(&w->call[0]) || world_carry_out(&w->call[1]))
 		return true;
+	if (w->ends > 0)	/* nobody is there to hear of it */
+		return false;
 	if (next_is(w, "renew+"))
 		renew(w);
 	return happen(w);
