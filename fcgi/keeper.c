@@ -279,8 +279,11 @@ reap_one(struct keeper *k, int64_t now)
 	if (r != NULL && info.si_code == CLD_KILLED &&
 	    info.si_status == SIGALRM && now >= r->limit_at)
 		r->stopped = true;	/* by the alarm: we were held up */
-	/* Before it is reaped: after, its group's number may be another's. */
-	if (r != NULL && r->stopped)
+	/*
+	 * Before it is reaped: after, its group's number may be another's.
+	 * Without a lobby the lock will say that nothing of the run is left.
+	 */
+	if (r != NULL && (r->stopped || (k->deaf && r->lock >= 0)))
 		kill(-r->pid, SIGKILL);
 	waitpid(info.si_pid, &status, 0);
 	if (r != NULL)

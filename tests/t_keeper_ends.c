@@ -168,7 +168,8 @@ test_stopped_keeper(void)
 static void
 test_lobby_gone(void)
 {
-	struct rig_run run = rig_sh("echo; read line; exit 0"), ended;
+	struct rig_run run = rig_sh("sleep 60 >/dev/null 2>&1 & echo $!; "
+	    "read line; exit 0"), ended;
 	struct rig g;
 	int ends[2], status = -1;
 
@@ -200,6 +201,8 @@ test_lobby_gone(void)
 	ok(waitpid(g.keeper, &status, 0) == g.keeper && status == 0,
 	    "and ends after it");
 	g.keeper = 0;
+	ok(rig_await_gone(&g, atoi(run.out)),
+	    "nothing of the run is left that nobody takes the answer of");
 	is_int(rig_lock(&g, &run), IDEM_LOCK_FREE,
 	    "its lock is free then, and the file is there");
 	is_int(rig_slots_free(&g), RIG_SLOTS, "so are all slots");
