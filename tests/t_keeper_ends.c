@@ -21,7 +21,7 @@
 #define KEEPER_FDS (3 + 4)	/* socket, locks, eventfd, signalfd */
 #define UNHEARD_RUNS 5000u	/* more than a keeper holds */
 #define GRACE_MS 400
-#define SLOW_MS 1000	/* what a busy machine may add */
+#define LATE_LIMIT_MS 1000	/* so that it is ready before its limit */
 
 static void
 test_own_descriptors(void)
@@ -150,7 +150,7 @@ test_stopped_keeper(void)
 	struct rig_run run = rig_sh("trap '' TERM; echo $$; exec sleep 60");
 
 	rig_open(&g, 200);
-	run.limit_ms = SLOW_MS;
+	run.limit_ms = LATE_LIMIT_MS;
 	run.keyed = true;
 	rig_start(&g, &run);
 	rig_read_line(&g, &run);
