@@ -187,8 +187,6 @@ void waiting_gone(struct parked *);
 void waiting_one_less(struct lobby *);
 void waiting_left(struct visit *);
 void waiting_ends(struct lobby *);	/* read the ring */
-void waiting_ended(struct lobby *, const struct idem_digest *,
-    enum idem_waited);
 void waiting_ask_all(struct lobby *);
 
 /* sweep.c */

@@ -387,7 +387,7 @@ waiting_left(struct visit *v)
 }
 
 static void
-watcher_told(struct lobby *lobby, struct idem_flight *f, enum idem_waited how)
+ask(struct lobby *lobby, struct idem_flight *f)
 {
 	struct visit *v;
 
@@ -395,22 +395,19 @@ watcher_told(struct lobby *lobby, struct idem_flight *f, enum idem_waited how)
 		return;
 	v = (struct visit *)lobby->people.at[f->leader];
 	if (v->waiting)
-		visit_wait_cut(v, how);
-	else {
+		visit_wait_cut(v, IDEM_WOKEN_UNSURE);
+	else
 		f->ended = true;	/* if it comes to wait, it asks first */
-		f->how = how;
-	}
 }
 
 /* Another worker, or the sweep, has brought a key to its end. */
-void
-waiting_ended(struct lobby *lobby, const struct idem_digest *key,
-    enum idem_waited how)
+static void
+ask_for(struct lobby *lobby, const struct idem_digest *key)
 {
 	uint32_t flight = idem_waiters_find(&lobby->waiters, key);
 
 	if (flight != IDEM_NOWHERE)
-		watcher_told(lobby, flight_of(lobby, flight), how);
+		ask(lobby, flight_of(lobby, flight));
 }
 
 void
@@ -420,8 +417,7 @@ waiting_ask_all(struct lobby *lobby)
 
 	for (i = 0; i < lobby->waiters.used_flights; i++)
 		if (flight_of(lobby, i)->open)
-			watcher_told(lobby, flight_of(lobby, i),
-			    IDEM_WOKEN_UNSURE);
+			ask(lobby, flight_of(lobby, i));
 }
 
 /*
@@ -443,7 +439,7 @@ waiting_ends(struct lobby *lobby)
 		if (n == 0)
 			break;
 		if (n == 1)
-			waiting_ended(lobby, &key, IDEM_WOKEN_UNSURE);
+			ask_for(lobby, &key);
 		else
 			waiting_ask_all(lobby);
 	}

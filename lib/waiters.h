@@ -24,7 +24,6 @@ struct idem_flight {
 	uint32_t next;		/* in its bucket, or in the free list */
 	bool open;
 	bool ended;		/* an end came while the leader was claiming */
-	enum idem_waited how;
 	int64_t poll_at_ms;	/* look again then; 0: the leader runs here */
 	uint32_t poll_ms;	/* the last pause: 10, doubling to 250 */
 };
