@@ -10,28 +10,49 @@
  * threaded form, which only says hello.  Without the lock around accepting
  * that its example has: one idle kept connection would starve all others.
  *
- *	bare SOCKET [THREADS]
+ *	bare SOCKET [THREADS [BYTES]]
+ *
+ * Its answer's body has so many bytes more.
  */
 #define THREADS 16
 #define BACKLOG 1024
 
-static const char answer[] =
-    "Status: 201 Created\r\n"
-    "Content-Type: text/plain\r\n"
-    "Content-Length: 76\r\n"
-    "\r\n"
+#define BYTES_MAX (16 << 20)
+
+static const char text[] =
     "order replay by 12345 at 1700000000.123456789, which is as long as ours is.\n";
+
+struct bare {
+	int listener, len;
+	char *answer;
+};
+
+static int
+make_answer(struct bare *b, int bytes)
+{
+	int head;
+
+	b->answer = malloc((size_t)bytes + 1024);
+	if (b->answer == NULL)
+		return -1;
+	head = snprintf(b->answer, 1024, "Status: 201 Created\r\n"
+	    "Content-Type: text/plain\r\nContent-Length: %d\r\n\r\n%s",
+	    (int)sizeof text - 1 + bytes, text);
+	memset(b->answer + head, '.', (size_t)bytes);
+	b->len = head + bytes;
+	return 0;
+}
 
 static void *
 serve(void *arg)
 {
-	const int *listener = arg;
+	const struct bare *b = arg;
 	FCGX_Request request;
 
-	if (FCGX_InitRequest(&request, *listener, 0) != 0)
+	if (FCGX_InitRequest(&request, b->listener, 0) != 0)
 		return NULL;
 	while (FCGX_Accept_r(&request) == 0) {
-		FCGX_PutStr(answer, sizeof answer - 1, request.out);
+		FCGX_PutStr(b->answer, b->len, request.out);
 		FCGX_Finish_r(&request);
 	}
 	return NULL;
@@ -40,18 +61,19 @@ serve(void *arg)
 int
 main(int argc, char **argv)
 {
-	int threads = argc > 2 ? atoi(argv[2]) : THREADS;
-	int listener, i;
+	int threads = argc > 2 ? (int)strtol(argv[2], NULL, 10) : THREADS;
+	int bytes = argc > 3 ? (int)strtol(argv[3], NULL, 10) : 0, i;
+	struct bare b;
 	pthread_t thread;
 
-	if (argc < 2 || FCGX_Init() != 0)
+	if (argc < 2 || bytes < 0 || bytes > BYTES_MAX || FCGX_Init() != 0)
 		return 2;
-	listener = FCGX_OpenSocket(argv[1], BACKLOG);
-	if (listener < 0)
+	b.listener = FCGX_OpenSocket(argv[1], BACKLOG);
+	if (b.listener < 0 || make_answer(&b, bytes) == -1)
 		return 111;
 	for (i = 1; i < threads; i++)
-		if (pthread_create(&thread, NULL, serve, &listener) != 0)
+		if (pthread_create(&thread, NULL, serve, &b) != 0)
 			return 111;
-	serve(&listener);
+	serve(&b);
 	return 0;
 }
