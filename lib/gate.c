@@ -7,23 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-/*
- * The queue ends well before the minute after which fronts give up: they would
- * make a 504 of it, which says that the program may have run.
- */
-const struct idem_policy idem_policy_default = {
-	.arbiter = IDEM_ARBITER_LEDGER,
-	.on_unknown = IDEM_BLOCK,
-	.in_progress = IDEM_WAITING,
-	.on_outage = IDEM_REJECT,
-	.attempts_max = 3,
-	.wait_ms = 10000,
-	.queue_ms = 30000,
-	.claim_ms = 2000,
-	.complete_ms = 5000,
-	.background_ms = 300000,
-	.lease_ms = 60000,
-};
+const struct idem_policy idem_policy_default = IDEM_POLICY_DEFAULT;
 
 static struct idem_effects
 on_admit(struct idem_gate *g, const struct idem_event *ev)

@@ -193,7 +193,9 @@ retry_after_s(const struct idem_gate *g, enum idem_problem problem)
 	return problem == IDEM_PROBLEM_IN_PROGRESS ||
 	    problem == IDEM_PROBLEM_ACCEPTED ||
 	    problem == IDEM_PROBLEM_STORE_AWAY ||
-	    problem == IDEM_PROBLEM_BUSY || problem == IDEM_PROBLEM_RELEASED;
+	    problem == IDEM_PROBLEM_BUSY ||
+	    problem == IDEM_PROBLEM_BACKEND_AWAY ||
+	    problem == IDEM_PROBLEM_RELEASED;
 }
 
 struct idem_effects

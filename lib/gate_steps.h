@@ -69,7 +69,8 @@ idem_gate_on idem_gate_write_on_written;
 idem_gate_on idem_gate_write_on_reply;
 idem_gate_on idem_gate_write_on_cache;
 
-/* RELEASE or MARK_UNKNOWN what is ours, then this problem. */
+/* RELEASE or MARK_UNKNOWN what is ours, then this problem; NONE: our answer,
+   marked as released. */
 struct idem_effects idem_gate_write_then(struct idem_gate *, int64_t now_ms,
     enum idem_op, enum idem_problem);
 

@@ -85,11 +85,20 @@ reply_unrecorded(struct idem_gate *g)
 	abort();
 }
 
+/* The key is given back, or nobody will know what became of it. */
+static struct idem_effects
+reply_uncompleted(struct idem_gate *g)
+{
+	if (g->after == IDEM_PROBLEM_NONE)
+		return reply_own(g, IDEM_SAYS_RELEASED);
+	return idem_gate_ask_refusal(g, g->after);
+}
+
 static struct idem_effects
 written(struct idem_gate *g)
 {
 	if (g->asked.op != IDEM_COMPLETE)
-		return idem_gate_ask_refusal(g, g->after);
+		return reply_uncompleted(g);
 	cache_all(g);
 	return reply_own(g, recorded(g));
 }
@@ -98,7 +107,7 @@ static struct idem_effects
 lost(struct idem_gate *g, int64_t now_ms)
 {
 	if (g->asked.op != IDEM_COMPLETE)
-		return idem_gate_ask_refusal(g, g->after);
+		return reply_uncompleted(g);
 	return idem_gate_claim_anew(g, now_ms);
 }
 
@@ -107,7 +116,7 @@ give_up(struct idem_gate *g)
 {
 	g->pending = g->asked.op;
 	if (g->asked.op != IDEM_COMPLETE)
-		return idem_gate_ask_refusal(g, g->after);
+		return reply_uncompleted(g);
 	return reply_unrecorded(g);
 }
 
@@ -164,6 +173,9 @@ idem_gate_write_on_run(struct idem_gate *g, const struct idem_event *ev)
 	switch (ev->run) {
 	case IDEM_RUN_FINISHED:
 		g->kept = ev->kept;
+		if (ev->nothing)
+			return idem_gate_write_then(g, ev->now_ms,
+			    IDEM_RELEASE, IDEM_PROBLEM_NONE);
 		if (g->policy.journal)
 			return idem_gate_ask_record(g);
 		return write_first(g, ev->now_ms, IDEM_COMPLETE);

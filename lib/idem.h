@@ -85,6 +85,25 @@ struct idem_policy {
 	uint32_t lease_ms;
 };
 
+/*
+ * The defaults, with the ledger as arbiter.  The queue ends well before the
+ * minute after which fronts give up: they would make a 504 of it, which says
+ * that the program may have run.
+ */
+#define IDEM_POLICY_DEFAULT { \
+	.arbiter = IDEM_ARBITER_LEDGER, \
+	.on_unknown = IDEM_BLOCK, \
+	.in_progress = IDEM_WAITING, \
+	.on_outage = IDEM_REJECT, \
+	.attempts_max = 3, \
+	.wait_ms = 10000, \
+	.queue_ms = 30000, \
+	.claim_ms = 2000, \
+	.complete_ms = 5000, \
+	.background_ms = 300000, \
+	.lease_ms = 60000 \
+}
+
 /* --- events --------------------------------------------------------------- */
 
 enum idem_admit {
@@ -188,6 +207,8 @@ struct idem_event {
 	bool key_sent;			/* ADMIT */
 	bool kept;			/* LOOK, CLAIM completed; RUN finished;
 					   PROBE happened */
+	bool nothing;			/* RUN finished: by the route's word its
+					   answer says that nothing happened */
 	enum idem_problem problem;	/* ADMIT refused; RUN not started or
 					   cut */
 	enum idem_proof proof;		/* CLAIM in progress, unknown */
@@ -250,7 +271,8 @@ struct idem_gate {
 	enum idem_op then;		/* what a pause or a slot is for */
 	enum idem_op pending;		/* the write to go on with after REPLY;
 					   END: none */
-	enum idem_problem after;	/* the REPLY after a write */
+	enum idem_problem after;	/* the REPLY after a write; NONE: our
+					   answer, whose key is released */
 	enum idem_proof proof;		/* of the record that a CLAIM showed */
 	uint32_t attempt;		/* ours, or the record's */
 	uint32_t tries;			/* of the present op that have failed */
@@ -289,7 +311,7 @@ void idem_gate_init(struct idem_gate *, const struct idem_policy *);
 struct idem_effects idem_gate_step(struct idem_gate *,
     const struct idem_event *);
 
-/* The defaults, with the ledger as arbiter. */
+/* IDEM_POLICY_DEFAULT. */
 extern const struct idem_policy idem_policy_default;
 
 const char *idem_op_text(enum idem_op);

@@ -18,6 +18,7 @@ enum idem_mark {
 	IDEM_SAYS_EXPIRED,
 	IDEM_SAYS_NOT_STARTED,
 	IDEM_SAYS_UNRECORDED,
+	IDEM_SAYS_RELEASED,
 	IDEM_SAYS_STORED_WITHOUT_BODY,
 	IDEM_SAYS_NOT_KEPT,
 	IDEM_SAYS_UNPROTECTED,
@@ -50,6 +51,10 @@ enum idem_problem {
 	IDEM_PROBLEM_NO_PROGRAM,	/* 404 not-started */
 	IDEM_PROBLEM_FORBIDDEN_PROGRAM,	/* 403 not-started */
 	IDEM_PROBLEM_BROKEN_PROGRAM,	/* 500 not-started */
+	IDEM_PROBLEM_BACKEND_AWAY,	/* 503 not-started, Retry-After: no
+					   FastCGI application there */
+	IDEM_PROBLEM_KEY_FUNCTION,	/* 500 not-started: the route's function
+					   failed */
 	IDEM_PROBLEM_TOO_MUCH_HEAD,	/* 431 not-started */
 	IDEM_PROBLEM_TOO_MUCH_BODY,	/* 413 not-started */
 	IDEM_PROBLEM_DIED,		/* 502 unknown */

@@ -19,6 +19,7 @@ idem_mark_text(enum idem_mark mark)
 		[IDEM_SAYS_EXPIRED] = "expired",
 		[IDEM_SAYS_NOT_STARTED] = "not-started",
 		[IDEM_SAYS_UNRECORDED] = "unrecorded",
+		[IDEM_SAYS_RELEASED] = "released",
 		[IDEM_SAYS_STORED_WITHOUT_BODY] = "stored-without-body",
 		[IDEM_SAYS_NOT_KEPT] = "not-kept",
 		[IDEM_SAYS_UNPROTECTED] = "unprotected",
@@ -102,8 +103,8 @@ static const struct idem_problem_form forms[IDEM_PROBLEMS] = {
 	    "Nothing was done. Send the request again a little later." },
 	[IDEM_PROBLEM_RELEASED] = { 503, IDEM_SAYS_NOT_STARTED, true,
 	    "released", "The request was not started",
-	    "Nothing was done. The same request was waited for, and it could "
-	    "not be started; send it again." },
+	    "Nothing was done. The same request was waited for, and it came "
+	    "to nothing; send it again." },
 	[IDEM_PROBLEM_NO_PROGRAM] = { 404, IDEM_SAYS_NOT_STARTED, false,
 	    "no-program", "There is nothing at this address",
 	    "Nothing was done. Check the address." },
@@ -114,6 +115,13 @@ static const struct idem_problem_form forms[IDEM_PROBLEMS] = {
 	[IDEM_PROBLEM_BROKEN_PROGRAM] = { 500, IDEM_SAYS_NOT_STARTED, false,
 	    "broken-program", "The program cannot be started",
 	    "Nothing was done. Tell those who run this site." },
+	[IDEM_PROBLEM_BACKEND_AWAY] = { 503, IDEM_SAYS_NOT_STARTED, true,
+	    "backend-away", "The program cannot be reached",
+	    "Nothing was done. Send the request again a little later." },
+	[IDEM_PROBLEM_KEY_FUNCTION] = { 500, IDEM_SAYS_NOT_STARTED, false,
+	    "key-function", "The request's key cannot be determined",
+	    "Nothing was done. Tell those who run this site that its function "
+	    "for keys failed." },
 	[IDEM_PROBLEM_TOO_MUCH_HEAD] = { 431, IDEM_SAYS_NOT_STARTED, false,
 	    "too-much-head", "The request's header fields are too large",
 	    "Nothing was done. Send the request again with fewer or shorter "

@@ -39,6 +39,24 @@ const struct gate_row gate_rows_after[] = {
 	  "sent refused", "look@local slot claim run+renew:300 release - "
 	  "reply:broken-program release:background end" },
 
+	/* --- an answer that says that nothing happened ---------------- */
+	{ "the key of an answer that releases it is free before the reply",
+	  &ledger, "keyed nothing got won/1 finished:nothing stopped written "
+	  "sent", "look@local slot claim run+renew:20000 release - "
+	  "reply:fresh/released end" },
+	{ "the journal is not told of an answer that releases its key",
+	  &journal, "keyed nothing got won/1 finished:nothing stopped written "
+	  "sent", "look@local slot claim run+renew:20000 release - "
+	  "reply:fresh/released end" },
+	{ "an answer that releases a key which is lost is the client's still",
+	  &ledger, "keyed nothing got won/1 finished:nothing stopped lost "
+	  "sent", "look@local slot claim run+renew:20000 release - "
+	  "reply:fresh/released end" },
+	{ "a release that comes late goes on behind the reply", &brief,
+	  "keyed nothing got won/1 finished:nothing stopped refused sent "
+	  "written", "look@local slot claim run+renew:300 release - "
+	  "reply:fresh/released release:background end" },
+
 	/* --- completing ----------------------------------------------- */
 	{ "the journal comes before the store", &journal,
 	  "keyed nothing got won/1 finished stopped written written sent done",

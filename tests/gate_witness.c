@@ -66,6 +66,10 @@ see_answer(const struct idem_gate *g, struct gate_witness *s,
 		    g->policy.on_unknown != IDEM_RETRY,
 		    "an unrecorded answer is sent only where nobody reruns");
 		break;
+	case IDEM_SAYS_RELEASED:
+		must(s, s->nothing && s->runs == 1 && !s->complete_written,
+		    "released means that a whole answer said so");
+		break;
 	case IDEM_SAYS_UNPROTECTED:
 		must(s, s->elsewhere || s->ran_off,
 		    "unprotected means without the arbiter");
@@ -172,12 +176,13 @@ see_write(const struct idem_gate *g, struct gate_witness *s,
 	must(s, fx->where == (s->won ? s->won_at : s->maybe_at),
 	    "what is written goes where it was claimed");
 	if (fx->op == IDEM_COMPLETE)
-		must(s, s->ended_whole, "only a whole answer is completed");
+		must(s, s->ended_whole && !s->nothing,
+		    "only a whole answer is completed");
 	if (fx->op == IDEM_RELEASE)
-		must(s, s->runs == 0 || s->not_started,
+		must(s, s->runs == 0 || s->not_started || s->nothing,
 		    "nothing that may have run is released");
 	if (fx->op == IDEM_RELEASE && g->policy.on_unknown == IDEM_PROBING)
-		must(s, !s->taking || s->not_started,
+		must(s, !s->taking || s->not_started || s->nothing,
 		    "what only a probe may free is not released");
 	if (fx->op == IDEM_MARK_UNKNOWN)
 		must(s, s->cut || s->probe_unsure ||
@@ -332,6 +337,7 @@ gate_witness_hear(struct gate_witness *s, const struct idem_event *ev,
 		hear_claim(s, ev, asked);
 	if (ev->op == IDEM_RUN) {
 		s->ended_whole = ev->run == IDEM_RUN_FINISHED;
+		s->nothing = s->ended_whole && ev->nothing;
 		s->not_started = ev->run == IDEM_RUN_NOT_STARTED;
 		s->cut = ev->run == IDEM_RUN_CUT;
 	}

@@ -38,7 +38,8 @@ struct gate_witness {
 	bool lease_lost;
 	uint8_t replies;
 	bool end;
-	uint8_t pad[2];
+	bool nothing;		/* the run's answer says that it did nothing */
+	uint8_t pad[1];
 };
 
 /* The event, the answer to what was asked for, comes to the gate. */

@@ -93,6 +93,8 @@ static const char *const problems[IDEM_PROBLEMS] = {
 	[IDEM_PROBLEM_NO_PROGRAM] = "no-program",
 	[IDEM_PROBLEM_FORBIDDEN_PROGRAM] = "forbidden-program",
 	[IDEM_PROBLEM_BROKEN_PROGRAM] = "broken-program",
+	[IDEM_PROBLEM_BACKEND_AWAY] = "backend-away",
+	[IDEM_PROBLEM_KEY_FUNCTION] = "key-function",
 	[IDEM_PROBLEM_TOO_MUCH_HEAD] = "too-much-head",
 	[IDEM_PROBLEM_TOO_MUCH_BODY] = "too-much-body",
 	[IDEM_PROBLEM_DIED] = "died",
@@ -107,6 +109,7 @@ static const char *const marks[IDEM_SAYS_COUNT] = {
 	[IDEM_SAYS_REPLAYED] = "/replayed",
 	[IDEM_SAYS_UNRECORDED] = "/unrecorded",
 	[IDEM_SAYS_STORED_WITHOUT_BODY] = "/stored-without-body",
+	[IDEM_SAYS_RELEASED] = "/released",
 	[IDEM_SAYS_UNPROTECTED] = "/unprotected",
 	[IDEM_SAYS_IGNORED] = "/ignored",
 };
@@ -124,6 +127,8 @@ add_more(struct idem_event *ev, const char *p, size_t n)
 
 	if (same_word(p, n, "unkept"))
 		ev->kept = false;
+	else if (same_word(p, n, "nothing"))
+		ev->nothing = true;
 	else if (same_word(p, n, "key"))
 		ev->key_sent = true;
 	else if (same_word(p, n, "dead"))

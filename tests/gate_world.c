@@ -158,6 +158,9 @@ give_run(struct gate_world *w)
 	give(w, &ev);
 	ev.kept = true;
 	give(w, &ev);
+	ev.nothing = true;
+	give(w, &ev);
+	ev.nothing = false;
 	ev.run = IDEM_RUN_NOT_STARTED;
 	ev.problem = IDEM_PROBLEM_NO_PROGRAM;
 	give(w, &ev);

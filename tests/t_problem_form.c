@@ -35,6 +35,10 @@ static const struct {
 	  "forbidden-program", false },
 	{ IDEM_PROBLEM_BROKEN_PROGRAM, 500, "not-started", "broken-program",
 	  false },
+	{ IDEM_PROBLEM_BACKEND_AWAY, 503, "not-started", "backend-away",
+	  true },
+	{ IDEM_PROBLEM_KEY_FUNCTION, 500, "not-started", "key-function",
+	  false },
 	{ IDEM_PROBLEM_TOO_MUCH_HEAD, 431, "not-started", "too-much-head",
 	  false },
 	{ IDEM_PROBLEM_TOO_MUCH_BODY, 413, "not-started", "too-much-body",
@@ -94,8 +98,8 @@ check_marks(void)
 	static const char *const marks[] = {
 		"", "stored", "replayed", "rejected", "mismatch", "withheld",
 		"in-progress", "unknown", "void-token", "expired",
-		"not-started", "unrecorded", "stored-without-body", "not-kept",
-		"unprotected", "ignored"
+		"not-started", "unrecorded", "released", "stored-without-body",
+		"not-kept", "unprotected", "ignored"
 	};
 	size_t i;
 
