@@ -169,6 +169,14 @@ idem_cache_keep(struct idem_cache *c, const struct idem_cached *new)
 }
 
 void
+idem_cache_resize(struct idem_cache *c, uint64_t size_max)
+{
+	c->size_max = size_max;
+	while (c->size > size_max)
+		drop(c, c->oldest);
+}
+
+void
 idem_cache_forget(struct idem_cache *c, const struct idem_digest *key)
 {
 	uint32_t entry = entry_of(c, key);

@@ -54,6 +54,8 @@ struct idem_store_call {
 				   ours now, at attempt + 1 */
 	struct idem_owner other;	/* take_over, SETTLE: whose it was */
 	uint32_t attempts_max;	/* take_over: else EXHAUSTED */
+	bool anew;		/* a completed record past its keep, or its
+				   tombstone, is absent */
 	uint32_t lease_ms;	/* CLAIM, RENEW */
 	uint32_t pid;
 	int64_t not_after_ms;	/* boot clock; later it is LATE; 0: never */
@@ -134,6 +136,7 @@ struct idem_store {
  * What a CLAIM does, in this order (doc/design.md, 3), all in one
  * atomic step.  r is the record.
  *
+ *	r past its keep, and `anew`: as if absent
  *	r absent		look_only: ABSENT; now > not_after: LATE;
  *				else insert, attempt 1: WON
  *	fingerprint differs	MISMATCH  (a record without one, issued, has

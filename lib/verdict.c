@@ -128,12 +128,22 @@ take_free(struct idem_verdict *v, const struct idem_store_call *call,
 		take(v, call, at);
 }
 
+/* A key that lasts no longer than its answer. */
+static bool
+outlived(const struct idem_record *r, const struct idem_moment *at)
+{
+	return r->state == IDEM_STATE_TOMBSTONE ||
+	    (r->state == IDEM_STATE_COMPLETED && r->expires_at <= at->wall_ms);
+}
+
 static void
 claim(struct idem_verdict *v, const struct idem_store_call *call,
     const struct idem_moment *at)
 {
-	const struct idem_record *r = &v->record;
+	struct idem_record *r = &v->record;
 
+	if (call->anew && outlived(r, at))
+		r->state = IDEM_STATE_ABSENT;
 	switch (r->state) {
 	case IDEM_STATE_ABSENT:
 		take_free(v, call, at);

@@ -305,6 +305,28 @@ const struct store_row store_rows[] = {
 	  "list in-progress after=k3 -> \n" },
 
 	/* SWEEP */
+	{ "a key that ends with its answer is nobody's after it, but not before",
+	  false,
+	  "claim k1 o1 f1 g1 anew -> won 1\n"
+	  "complete k1 o1 1 A keep=1000 tombstone=5000 -> written\n"
+	  "wall +999\n"
+	  "claim k1 o2 f1 g1 anew -> completed 1 A\n"
+	  "wall +1\n"
+	  "claim k1 o2 f1 g1 -> completed 1 A\n"
+	  "claim k1 o2 f1 g1 anew look -> absent\n"
+	  "claim k1 o2 f2 g2 anew -> won 1\n"
+	  "complete k1 o1 1 B -> lost\n"
+	  "complete k1 o2 1 C keep=1000 -> written\n"
+	  "claim k1 o3 f2 g2 -> completed 1 C\n" },
+	{ "of such a key a tombstone stops nobody either", false,
+	  "claim k1 o1 f1 g1 anew -> won 1\n"
+	  "complete k1 o1 1 A keep=1000 tombstone=5000 -> written\n"
+	  "wall +1000\n"
+	  "sweep -> 1\n"
+	  "claim k1 o2 f1 g1 -> expired 1\n"
+	  "claim k1 o2 f1 g1 anew -> won 1\n"
+	  "unknown k1 o2 1 -> written\n"
+	  "claim k1 o3 f1 g1 anew -> unknown 1\n" },
 	{ "a sweep makes tombstones of what was kept long enough", false,
 	  "claim k1 o1 f1 g1 -> won 1\n"
 	  "complete k1 o1 1 big:5000 keep=1000 tombstone=5000 -> written\n"

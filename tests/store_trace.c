@@ -219,6 +219,7 @@ claim_of(const struct words *w, struct idem_store_call *c)
 	c->fingerprint = trace_digest(word(w, 3));
 	c->guard = trace_digest(word(w, 4));
 	c->look_only = option(w, "look") != NULL;
+	c->anew = option(w, "anew") != NULL;
 	c->take_over = option(w, "over") != NULL;
 	if (c->take_over)
 		c->other = trace_owner(option(w, "over"));

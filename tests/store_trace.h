@@ -10,7 +10,7 @@
  * A store under a clock of the test's own, and a small language for calls on
  * it.  Keys, owners, fingerprints and guards are k1, o1, f1, g1, ...
  *
- *	claim K O F G [look] [late] [over=O attempt=N max=N] [lease=N]
+ *	claim K O F G [look] [late] [anew] [over=O attempt=N max=N] [lease=N]
  *			verdict, attempt, and of a completed one its answer
  *	renew K O N [lease=N]
  *	complete K O N ANSWER [keep=N] [tombstone=N]

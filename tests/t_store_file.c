@@ -205,7 +205,7 @@ test_create(void)
 	trace_run(&t, "claim k1 o1 f1 g1", out, sizeof out);
 	ok(mode_of("") == 0600 && mode_of("-wal") == 0600 &&
 	    mode_of("-shm") == 0600 && mode_of("-lock") == 0600,
-	    "all files of a ledger are for their owner alone");
+	    "all files of a ledger are for their owner alone [idem:E15]");
 	t.store->ops->close(t.store);
 	umask(mask);
 	ok(idem_store_sqlite_create(path, error, sizeof error) != 0 &&
