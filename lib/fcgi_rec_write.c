@@ -107,33 +107,41 @@ idem_fcgi_pair_write(struct idem_buf *to, struct idem_bytes name,
 	idem_buf_append(to, value.at, value.len);
 }
 
-static uint32_t
-len_read(struct idem_reader *from)
+/* Past a length, or NULL when it is cut. */
+static const uint8_t *
+len_read(const uint8_t *at, const uint8_t *end, uint32_t *len)
 {
-	uint32_t len = idem_read_u8(from);
-
-	if ((len & 0x80) == 0)
-		return len;
-	len = (len & 0x7f) << 24;
-	len |= (uint32_t)idem_read_u8(from) << 16;
-	return len | idem_read_u16(from);
+	if (at == end)
+		return NULL;
+	*len = *at;
+	if (*len < 0x80)
+		return at + 1;
+	if (end - at < 4)
+		return NULL;
+	*len = (uint32_t)(at[0] & 0x7f) << 24 | (uint32_t)at[1] << 16 |
+	    (uint32_t)at[2] << 8 | at[3];
+	return at + 4;
 }
 
 int
 idem_fcgi_pair_next(struct idem_bytes *left, struct idem_fcgi_pair *pair)
 {
-	struct idem_reader from = { .left = *left };
+	const uint8_t *at = left->at, *end;
 	uint32_t name_len, value_len;
 
 	if (left->len == 0)
 		return 0;
-	name_len = len_read(&from);
-	value_len = len_read(&from);
-	pair->name = idem_read_bytes(&from, name_len);
-	pair->value = idem_read_bytes(&from, value_len);
-	if (from.short_)
+	end = at + left->len;
+	at = len_read(at, end, &name_len);
+	if (at != NULL)
+		at = len_read(at, end, &value_len);
+	if (at == NULL || (uint64_t)name_len + value_len >
+	    (uint64_t)(end - at))
 		return -1;
-	*left = from.left;
+	pair->name = (struct idem_bytes){ at, name_len };
+	pair->value = (struct idem_bytes){ at + name_len, value_len };
+	left->at = at + name_len + value_len;
+	left->len = (size_t)(end - (const uint8_t *)left->at);
 	return 1;
 }
 
