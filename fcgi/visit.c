@@ -178,6 +178,7 @@ identify(struct visit *v)
 	};
 	struct idem_buf path = { 0 };
 	struct idem_asked asked = {
+		.parts = IDEM_PARTS_ALL,
 		.method = scope.method,
 		.query = visit_param(d, "QUERY_STRING"),
 		.type = visit_param(d, "CONTENT_TYPE"),

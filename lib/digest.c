@@ -7,11 +7,11 @@
 
 #include "digest.h"
 
-#include <limits.h>
+#include <errno.h>
 #include <openssl/crypto.h>
-#include <openssl/rand.h>
 #include <openssl/sha.h>
 #include <string.h>
+#include <sys/random.h>
 
 _Static_assert(sizeof(SHA256_CTX) <= sizeof ((struct idem_hash *)0)->state,
     "the library's state fits");
@@ -101,8 +101,20 @@ idem_digest_equal(const struct idem_digest *a, const struct idem_digest *b)
 	return CRYPTO_memcmp(a->at, b->at, sizeof a->at) == 0;
 }
 
+/* The kernel's own: OpenSSL's takes 2 ms of its first caller, which idem-cgi is
+   in each of its processes. */
 bool
 idem_random(void *at, size_t len)
 {
-	return len <= INT_MAX && RAND_bytes(at, (int)len) == 1;
+	size_t done = 0;
+	ssize_t n;
+
+	while (done < len) {
+		n = getrandom((char *)at + done, len - done, 0);
+		if (n == -1 && errno != EINTR)
+			return false;
+		if (n > 0)
+			done += (size_t)n;
+	}
+	return true;
 }

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: ISC */
 #include "exchange.h"
 
+#include "identity.h"
 #include "label.h"
 #include "saved.h"
 
@@ -106,6 +107,9 @@ claim_done(void *arg, const struct idem_store_result *r)
 
 	IDEM_LABEL("claim.done");
 	told_of_trouble(x, r);
+	if (r->claim == IDEM_CLAIM_MISMATCH)
+		x->differs = idem_fingerprint_differs(&x->fingerprint,
+		    &r->record.fingerprint);
 	claim_event(x, r, &ev);
 	idem_exchange_tell(x, &ev);
 }
@@ -198,6 +202,7 @@ claim(struct idem_exchange *x, const struct idem_effect *fx)
 	call.fingerprint = x->fingerprint;
 	call.guard = x->guard;
 	call.look_only = fx->look_only;
+	call.anew = x->anew;
 	call.take_over = fx->take_over;
 	call.other = x->other;
 	call.attempt = x->other_attempt;

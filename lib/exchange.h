@@ -60,9 +60,11 @@ struct idem_exchange {
 				   earliest: its lease is no younger */
 	int64_t unheard_ms;	/* the first that may have been; or 0 */
 	int64_t since_ms;	/* unknown since, wall clock */
+	unsigned differs;	/* a mismatch: IDEM_PART_* that do */
 	uint64_t purges;	/* count under which `answer` was looked up */
 	struct idem_blob *answer;	/* saved form: ours, or found */
 	bool slot;		/* got, not yet used */
+	bool anew;		/* the key ends with its answer's keep */
 
 	bool telling;		/* inside idem_exchange_tell */
 	uint8_t heard;		/* events waiting in `hears` */
@@ -70,7 +72,8 @@ struct idem_exchange {
 };
 
 /*
- * Zeroes, then the digests, owner, pid, ports and times set by the caller.
+ * Zeroes, then the digests, owner, pid, anew, ports and times set by the
+ * caller.
  * Nothing happens before the first event, an ADMIT.
  */
 void idem_exchange_init(struct idem_exchange *, const struct idem_policy *);

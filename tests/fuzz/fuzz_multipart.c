@@ -54,7 +54,9 @@ add_piece(struct idem_fingerprint *f, const uint8_t *at, size_t len)
 static struct idem_digest
 digest(struct idem_bytes type, struct idem_bytes body, struct idem_bytes cuts)
 {
-	const struct idem_asked asked = { .type = type };
+	const struct idem_asked asked = {
+		.parts = IDEM_PARTS_ALL, .type = type
+	};
 	const uint8_t *at = body.at;
 	struct idem_fingerprint f;
 	struct idem_digest d;
