@@ -123,6 +123,76 @@ spool_fd(struct spool *s)
 	return fd;
 }
 
+/* Half of what a file in memory costs. */
+static int
+of_pipe(const struct spool *s)
+{
+	int ends[2];
+
+	if (pipe2(ends, O_CLOEXEC) == -1)
+		return -1;
+	if (write(ends[1], s->memory.at, s->memory.len) !=
+	    (ssize_t)s->memory.len) {
+		close(ends[0]);
+		ends[0] = -1;
+	}
+	close(ends[1]);
+	return ends[0];
+}
+
+int
+spool_input(struct spool *s)
+{
+	int fd = -1;
+
+	/* An empty pipe takes that without waiting, however small (pipe(7)). */
+	if (!s->failed && s->fd == -1 && s->len > 0 && s->len <= PIPE_BUF)
+		fd = of_pipe(s);
+	if (fd == -1)
+		return spool_fd(s);
+	spool_free(s);
+	return fd;
+}
+
+#define PIECE (64u * 1024u)
+
+bool
+spool_read_at(int fd, void *to, size_t len, uint64_t from)
+{
+	uint8_t *at = to;
+	ssize_t n;
+
+	while (len > 0) {
+		n = pread(fd, at, len, (off_t)from);
+		if (n == -1 && errno == EINTR)
+			continue;
+		if (n <= 0)
+			return false;
+		at += n;
+		from += (uint64_t)n;
+		len -= (size_t)n;
+	}
+	return true;
+}
+
+void
+spool_copy(const struct spool *s, struct idem_buf *buf)
+{
+	uint8_t piece[PIECE];
+	uint64_t at = 0;
+	size_t len;
+
+	if (s->fd == -1)
+		idem_buf_append(buf, s->memory.at, s->memory.len);
+	for (; s->fd != -1 && at < s->len && idem_buf_ok(buf); at += len) {
+		len = s->len - at < PIECE ? (size_t)(s->len - at) : PIECE;
+		if (spool_read_at(s->fd, piece, len, at))
+			idem_buf_append(buf, piece, len);
+		else
+			buf->failed = true;
+	}
+}
+
 void
 spool_free(struct spool *s)
 {

@@ -25,6 +25,15 @@ void spool_add(struct spool *, struct idem_bytes);
  * spool is empty then.  -1 and errno.
  */
 int spool_fd(struct spool *);
+/*
+ * The same for a program's standard input: what is short comes from a pipe, as
+ * web servers give it.
+ */
+int spool_input(struct spool *);
+/* len bytes of a file from there on, all of them or false. */
+bool spool_read_at(int fd, void *at, size_t len, uint64_t from);
+/* Append all of it; errors stick in the buf. */
+void spool_copy(const struct spool *, struct idem_buf *);
 void spool_free(struct spool *);
 
 #endif

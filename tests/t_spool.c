@@ -100,6 +100,46 @@ check_sizes(void)
 	}
 }
 
+/* --- a program's input ---------------------------------------------------- */
+
+static const struct {
+	size_t max, len;
+	bool pipe;
+} inputs[] = {
+	{ SPOOL_MEMORY, 0, false },
+	{ SPOOL_MEMORY, 1, true },
+	{ SPOOL_MEMORY, PIPE_BUF, true },
+	{ SPOOL_MEMORY, PIPE_BUF + 1, false },
+	{ SPOOL_MEMORY, SPOOL_MEMORY, false },
+	{ SPOOL_MEMORY, SPOOL_MEMORY + 1, false },
+	{ 10, 11, false },
+};
+
+static void
+check_inputs(void)
+{
+	struct spool s;
+	struct stat st;
+	size_t i;
+	int fd;
+
+	for (i = 0; i < sizeof inputs / sizeof *inputs; i++) {
+		spool_init(&s, inputs[i].max);
+		add(&s, inputs[i].len, 8192);
+		fd = spool_input(&s);
+		ok(fstat(fd, &st) == 0 &&
+		    S_ISFIFO(st.st_mode) == inputs[i].pipe,
+		    "a program gets %zu bytes by a %s", inputs[i].len,
+		    inputs[i].pipe ? "pipe" : "file");
+		ok(reads(fd, inputs[i].len), "all of them, and their end");
+		ok((fcntl(fd, F_GETFD) & FD_CLOEXEC) != 0 &&
+		    (fcntl(fd, F_GETFL) & O_NONBLOCK) == 0,
+		    "it is no other program's, and waits as programs expect");
+		ok(is_empty(&s), "the spool is empty then");
+		close(fd);
+	}
+}
+
 static void
 check_again(void)
 {
@@ -273,6 +313,35 @@ no_descriptor_in_memory(void)
 	    spool_fd(&s) == -1 && errno == EMFILE;
 }
 
+/* A pipe takes two of them, for a moment. */
+static bool
+one_descriptor(void)
+{
+	int next = dup(STDIN_FILENO), fd;
+	const struct rlimit one = { (rlim_t)next + 1, (rlim_t)next + 1 };
+	struct spool s;
+
+	close(next);
+	spool_init(&s, 10);
+	add(&s, 5, 5);
+	if (setrlimit(RLIMIT_NOFILE, &one) != 0)
+		return false;
+	fd = spool_input(&s);
+	return fd == next && reads(fd, 5);
+}
+
+static bool
+no_descriptor_for_input(void)
+{
+	const struct rlimit none = { 3, 3 };
+	struct spool s;
+
+	spool_init(&s, 10);
+	add(&s, 5, 5);
+	return setrlimit(RLIMIT_NOFILE, &none) == 0 && !s.failed &&
+	    spool_input(&s) == -1 && errno == EMFILE;
+}
+
 /* Each in a process of its own, since limits stay. */
 static void
 check_failures(void)
@@ -291,6 +360,8 @@ check_failures(void)
 		  no_descriptor },
 		{ "nor is what memory holds handed on",
 		  no_descriptor_in_memory },
+		{ "nor is it a program's input", no_descriptor_for_input },
+		{ "with one descriptor it is, as a file", one_descriptor },
 	};
 	int status;
 	size_t i;
@@ -315,6 +386,7 @@ main(void)
 	for (i = 0; i < sizeof text; i++)
 		text[i] = (char)(i * 7 + i / 251);
 	check_sizes();
+	check_inputs();
 	check_again();
 	check_folders();
 	check_failures();
