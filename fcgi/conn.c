@@ -137,7 +137,8 @@ conn_end(struct conn *c, uint32_t app_status)
 	    IDEM_FCGI_REQUEST_COMPLETE);
 	conn_write_records(c, &end);
 	idem_buf_free(&end);
-	if (c->phase == CONN_WAITING) {
+	/* Of an endless one the rest may be on its way: linger for it. */
+	if (c->phase == CONN_WAITING && (c->keep || !c->endless)) {
 		conn_read_ended(c);
 		c->deaf = !c->keep;
 	}
@@ -161,6 +162,15 @@ void
 conn_discard_body(struct conn *c)
 {
 	c->discard = true;
+}
+
+void
+conn_body_whole(struct conn *c)
+{
+	if (c->phase != CONN_BODY)
+		return;
+	c->phase = CONN_WAITING;
+	c->endless = true;
 }
 
 void

@@ -4,8 +4,8 @@
 
 #include "blob.h"
 #include "fcgi_rec.h"
-#include "front.h"
 #include "loop.h"
+#include "params.h"
 
 /*
  * One connection of a web server's: reads requests, writes answers, knows
@@ -15,7 +15,7 @@
  * What the user (the lobby) is told, in this order for each request:
  *
  *	begun  body*  whole  ...  closed		or closed at any time
- *	too_large  ...  closed				instead
+ *	refused  ...  closed				instead
  *
  * After whole the user answers: write*, then end (or cut).  A request may be
  * answered before whole, also in begun: what is left of its body is read and
@@ -28,19 +28,25 @@
  */
 struct conn;
 
+enum conn_refused {
+	CONN_TOO_LARGE,		/* closed after the answer, whatever the front
+				   wished */
+	CONN_UNREADABLE		/* a NUL, an empty name, '=' in a name */
+};
+
 struct conn_user {
 	/*
 	 * PARAMS are whole; *params is the user's now.  `user` of the conn may
 	 * be set here (conn_set_user) and is handed to the other calls.
 	 */
-	void (*begun)(struct conn *, void *arg, struct params *);
+	void (*begun)(struct conn *, void *arg, struct idem_params *);
 	void (*body)(struct conn *, void *user, struct idem_bytes);
 	void (*whole)(struct conn *, void *user);
 	/*
-	 * PARAMS are over the limit: write and end a 431.  The connection is
-	 * closed after it, whatever the front wished.
+	 * PARAMS are over the limit, or hold what no program could be told:
+	 * write and end a 431 or a 400.
 	 */
-	void (*too_large)(struct conn *, void *arg);
+	void (*refused)(struct conn *, void *arg, enum conn_refused);
 	/*
 	 * The peer has gone, sent ABORT_REQUEST, broke the protocol or let a
 	 * deadline pass in the middle of this request.  The conn is not to be
@@ -71,10 +77,9 @@ struct conn_limits {
 extern const struct conn_limits conn_limits_default;
 
 /* What all connections of a lobby share.  One per lobby; zeroes and the first
-   seven members are a fresh one. */
+   six members are a fresh one. */
 struct conns {
 	struct loop *loop;
-	struct front *front;
 	struct conn_limits limits;
 	const struct conn_user *user;
 	void *arg;
@@ -120,6 +125,11 @@ void conn_cut(struct conn *);
 
 /* The body is not wanted any more: read it, but tell only its end. */
 void conn_discard_body(struct conn *);
+/*
+ * In or after begun: take the body for whole although its end has not been
+ * sent; whole is not told.  What may still come of it is passed over.
+ */
+void conn_body_whole(struct conn *);
 
 /* Give back what can be while the request waits: at most 200 bytes stay. */
 void conn_park(struct conn *);

@@ -33,7 +33,7 @@ start(struct conn *c, enum conn_phase phase)
 	c->phase = (uint8_t)phase;
 	c->user = NULL;
 	c->thrown = 0;
-	c->body_done = c->discard = c->parked = false;
+	c->body_done = c->discard = c->parked = c->endless = false;
 	c->erred = c->written = c->high = false;
 }
 
@@ -41,16 +41,24 @@ static void
 params_whole(struct conn *c)
 {
 	struct idem_buf *stream = &c->input->reader.params;
-	struct params params;
+	struct idem_params params;
 
-	if (front_decode(c->all->front, c->id, idem_buf_bytes(stream),
-	    &params) == -1) {
-		conn_item_broken(c, "PARAMS that libfcgi refuses");
+	switch (idem_params_read(idem_buf_bytes(stream), &params)) {
+	case IDEM_PARAMS_READ:
+		idem_buf_free(stream);
+		start(c, CONN_BODY);
+		c->all->user->begun(c, c->all->arg, &params);
+		return;
+	case IDEM_PARAMS_UNREADABLE:
+		idem_buf_free(stream);
+		start(c, CONN_BODY);
+		c->discard = true;
+		c->all->user->refused(c, c->all->arg, CONN_UNREADABLE);
+		return;
+	case IDEM_PARAMS_FAILED:
+		conn_item_broken(c, "PARAMS for which there is no memory");
 		return;
 	}
-	idem_buf_free(stream);
-	start(c, CONN_BODY);
-	c->all->user->begun(c, c->all->arg, &params);
 }
 
 static void
@@ -59,7 +67,7 @@ body_whole(struct conn *c)
 	if (c->phase == CONN_BODY) {
 		c->phase = CONN_WAITING;
 		c->all->user->whole(c, c->user);
-	} else {
+	} else if (c->phase != CONN_WAITING) {
 		conn_read_ended(c);
 	}
 }
@@ -71,7 +79,7 @@ too_large(struct conn *c)
 	start(c, CONN_BODY);
 	c->deaf = true;
 	c->keep = false;
-	c->all->user->too_large(c, c->all->arg);
+	c->all->user->refused(c, c->all->arg, CONN_TOO_LARGE);
 }
 
 /*

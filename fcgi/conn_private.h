@@ -81,6 +81,7 @@ struct conn {
 	bool body_done : 1;	/* nothing more of this request to come */
 	bool discard : 1;	/* the user does not want the body */
 	bool parked : 1;
+	bool endless : 1;	/* its body's end may never be sent */
 	bool erred : 1;		/* STDERR was written */
 	bool written : 1;	/* since_ms is the answer's end */
 	bool high : 1;		/* queued has been over CONN_LOW */

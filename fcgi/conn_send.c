@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: ISC */
 #include "conn_private.h"
+#include "spool.h"
 
 #include <errno.h>
 #include <string.h>
@@ -48,24 +49,6 @@ add(struct sending *s, uint8_t *at, size_t len, size_t *skip)
 	s->len += len - over;
 }
 
-static bool
-read_whole(int fd, uint8_t *at, size_t len, uint64_t from)
-{
-	ssize_t n;
-
-	while (len > 0) {
-		n = pread(fd, at, len, (off_t)from);
-		if (n == -1 && errno == EINTR)
-			continue;
-		if (n <= 0)
-			return false;
-		at += n;
-		from += (uint64_t)n;
-		len -= (size_t)n;
-	}
-	return true;
-}
-
 /* NULL: not in this sendmsg, or never (then gone). */
 static uint8_t *
 content_at(struct conn *c, struct sending *s, const struct conn_piece *p,
@@ -80,7 +63,7 @@ content_at(struct conn *c, struct sending *s, const struct conn_piece *p,
 	if (s->read)
 		return NULL;
 	s->read = true;
-	if (read_whole(p->fd, room, len, p->from))
+	if (spool_read_at(p->fd, room, len, p->from))
 		return room;
 	c->gone = true;		/* it is shorter than we were told */
 	return NULL;

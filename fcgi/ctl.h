@@ -24,6 +24,9 @@ struct ctl {
 	uint32_t lease_ms, limit_ms, grace_ms;	/* as idemd was told */
 	/* the client's key instead of a store key */
 	const char *route, *method, *user, *key;
+	char **cookies, **variables;	/* of its scope, "NAME=VALUE"; room for
+					   every argument */
+	size_t cookies_len, variables_len;
 
 	struct idem_store *store;	/* once opened */
 	struct idem_boot boot;
@@ -49,6 +52,9 @@ int ctl_ask(struct ctl *, struct idem_store_call *, struct idem_store_answer *);
  * eight or more of its digits) or, without one, by the client's key.
  */
 int ctl_find(struct ctl *, const char *text, struct idem_listed *);
+
+/* ctl_key.c: what the client's key on the command line is in the ledger. */
+int ctl_client_key(const struct ctl *, struct idem_digest *);
 
 /* The folder of run locks beside the ledger, or -1 if there is none. */
 int ctl_folder(const struct ctl *);

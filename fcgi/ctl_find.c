@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: ISC */
 #include "ctl.h"
 
-#include "identity.h"
 #include "run_lock.h"
 
 #include <errno.h>
@@ -132,28 +131,6 @@ find_digits(struct ctl *c, const char *text, const struct idem_digest *first,
 	return CTL_DONE;
 }
 
-/* As idemd computes it from the request (identity.h). */
-static int
-client_key(struct ctl *c, struct idem_digest *key)
-{
-	struct idem_bytes value = idem_bytes_text(c->key);
-	struct idem_scope scope = {
-		.route = idem_bytes_text(c->route),
-		.method = idem_bytes_text(c->method),
-		.user = idem_bytes_text(c->user),
-	};
-	struct idem_key parsed;
-	enum idem_key_state state;
-
-	state = idem_key_parse(&value, 1, &parsed);
-	if (state != IDEM_KEY_GOOD)
-		return ctl_say(c, CTL_WRONG, "--key: %s",
-		    idem_key_state_text(state));
-	if (!idem_store_key(&scope, &parsed, key))
-		return ctl_say(c, CTL_FAILED, "cannot compute the store key");
-	return CTL_DONE;
-}
-
 int
 ctl_find(struct ctl *c, const char *text, struct idem_listed *found)
 {
@@ -168,7 +145,7 @@ ctl_find(struct ctl *c, const char *text, struct idem_listed *found)
 		return ctl_say(c, CTL_WRONG, "name a store key, or a client's "
 		    "by --route, --method, --user and --key");
 	if (text == NULL) {
-		status = client_key(c, &first);
+		status = ctl_client_key(c, &first);
 		if (status != CTL_DONE)
 			return status;
 		idem_hex(first.at, sizeof first.at, digits);

@@ -75,33 +75,14 @@ front_free(struct front *f)
 	f->memfd = -1;
 }
 
-static bool
-has(struct idem_bytes bytes, int c)
+static void
+measure(const struct idem_params *ours, struct extent *extent)
 {
-	return bytes.len > 0 && memchr(bytes.at, c, bytes.len) != NULL;
-}
+	size_t i;
 
-static bool
-is_cgi_text(const struct idem_fcgi_pair *pair)
-{
-	return pair->name.len > 0 && !has(pair->name, '=') &&
-	    !has(pair->name, '\0') && !has(pair->value, '\0');
-}
-
-/* What the stream will make; false if libfcgi must not see it. */
-static bool
-measure(struct idem_bytes left, struct extent *extent)
-{
-	struct idem_fcgi_pair pair;
-	int got;
-
-	while ((got = idem_fcgi_pair_next(&left, &pair)) > 0) {
-		if (!is_cgi_text(&pair))
-			return false;
-		extent->params++;
-		extent->text_len += pair.name.len + pair.value.len + 2;
-	}
-	return got == 0;
+	extent->params = ours->len;
+	for (i = 0; i < ours->len; i++)
+		extent->text_len += strlen(ours->at[i]) + 1;
 }
 
 static int
@@ -138,7 +119,7 @@ put(struct front *f, const struct idem_buf *copy)
  * be exactly what was measured, or one of the two has misread the stream.
  */
 static int
-take(char **envp, const struct extent *extent, struct params *params)
+take(char **envp, const struct extent *extent, struct idem_params *params)
 {
 	size_t pointers_len = (extent->params + 1) * sizeof *params->at;
 	size_t text_len = 0, len, i;
@@ -157,7 +138,7 @@ take(char **envp, const struct extent *extent, struct params *params)
 	}
 	if (i < extent->params || envp[i] != NULL ||
 	    text_len < extent->text_len) {
-		params_free(params);
+		idem_params_free(params);
 		return -1;
 	}
 	params->at[i] = NULL;
@@ -171,7 +152,7 @@ take(char **envp, const struct extent *extent, struct params *params)
  * refuses what it reads, and says so in ipcFd.
  */
 static int
-decode(struct front *f, const struct extent *extent, struct params *params)
+decode(struct front *f, const struct extent *extent, struct idem_params *params)
 {
 	FCGX_Request request;
 	int result = -1;
@@ -188,66 +169,46 @@ decode(struct front *f, const struct extent *extent, struct params *params)
 	return result;
 }
 
-int
+enum idem_params_read
 front_decode(struct front *f, uint16_t id, struct idem_bytes stream,
-    struct params *params)
+    struct idem_params *params)
 {
 	struct extent extent = { 0 };
+	struct idem_params ours;
 	struct idem_buf copy = { 0 };
+	enum idem_params_read read;
 	int result = -1;
 
-	*params = (struct params){ 0 };
-	if (id == 0 || !measure(stream, &extent))
-		return -1;
+	*params = (struct idem_params){ 0 };
+	read = id == 0 ? IDEM_PARAMS_FAILED : idem_params_read(stream, &ours);
+	if (read != IDEM_PARAMS_READ)
+		return read;
+	measure(&ours, &extent);
+	idem_params_free(&ours);
 	if (f->memfd < 0 && open_memfd(f) != 0)
-		return -1;
+		return IDEM_PARAMS_FAILED;
 	idem_fcgi_clean_copy(&copy, id, stream);
 	if (put(f, &copy) == 0)
 		result = decode(f, &extent, params);
 	f->spoilt = result != 0 || copy.len > PUT_MAX;
 	idem_buf_free(&copy);
-	return result;
+	return result == 0 ? IDEM_PARAMS_READ : IDEM_PARAMS_FAILED;
 }
 
-/* --- the parameters ------------------------------------------------------- */
-
-static const char *
-value_if(const char *param, const char *name, size_t name_len)
+bool
+front_agrees(struct front *f, const struct idem_params *ours)
 {
-	/* Most differ in the first byte: not worth a call. */
-	if (*param != *name || strncmp(param, name, name_len) != 0 ||
-	    param[name_len] != '=')
-		return NULL;
-	return param + name_len + 1;
-}
+	struct idem_buf stream = { 0 };
+	struct idem_params theirs;
+	bool agrees;
 
-const char *
-params_get(const struct params *params, const char *name)
-{
-	const char *value = NULL;
-
-	params_all(params, name, &value, 1);
-	return value;
-}
-
-size_t
-params_all(const struct params *params, const char *name,
-    const char **found, size_t max)
-{
-	size_t name_len = strlen(name), n = 0, i;
-	const char *value;
-
-	for (i = 0; i < params->len && n < max; i++) {
-		value = value_if(params->at[i], name, name_len);
-		if (value != NULL)
-			found[n++] = value;
+	idem_params_write(ours, &stream);
+	agrees = idem_buf_ok(&stream) && front_decode(f, 1,
+	    idem_buf_bytes(&stream), &theirs) == IDEM_PARAMS_READ;
+	if (agrees) {
+		agrees = idem_params_equal(ours, &theirs);
+		idem_params_free(&theirs);
 	}
-	return n;
-}
-
-void
-params_free(struct params *params)
-{
-	free(params->at);
-	*params = (struct params){ 0 };
+	idem_buf_free(&stream);
+	return agrees;
 }

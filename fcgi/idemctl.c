@@ -16,7 +16,8 @@
 enum {
 	OPT_LEDGER = 256, OPT_JSON, OPT_FORCE, OPT_STATE, OPT_ANSWER,
 	OPT_KEEP, OPT_TOMBSTONE, OPT_LEASE, OPT_LIMIT, OPT_GRACE, OPT_ROUTE,
-	OPT_METHOD, OPT_USER, OPT_KEY, OPT_HELP, OPT_VERSION
+	OPT_METHOD, OPT_USER, OPT_COOKIE, OPT_VARIABLE, OPT_KEY, OPT_HELP,
+	OPT_VERSION
 };
 
 static const struct option known[] = {
@@ -33,6 +34,8 @@ static const struct option known[] = {
 	{ "route", required_argument, NULL, OPT_ROUTE },
 	{ "method", required_argument, NULL, OPT_METHOD },
 	{ "user", required_argument, NULL, OPT_USER },
+	{ "cookie", required_argument, NULL, OPT_COOKIE },
+	{ "variable", required_argument, NULL, OPT_VARIABLE },
 	{ "key", required_argument, NULL, OPT_KEY },
 	{ "help", no_argument, NULL, OPT_HELP },
 	{ "version", no_argument, NULL, OPT_VERSION },
@@ -58,7 +61,10 @@ static const char help[] =
     "                        as idemd was told (24h, 7d, 60s, 300s, 5s)\n"
     "\n"
     "KEY is a store key or its first digits, eight at least; or the client's:\n"
-    "      --route PATH --method METHOD [--user NAME] --key KEY\n"
+    "      --route ROUTE [--method METHOD] [--user NAME]\n"
+    "      [--cookie NAME=VALUE]... [--variable NAME=VALUE]... --key KEY\n"
+    "ROUTE is the name in the route's scope; or, where there is none, the\n"
+    "program's path, of a FastCGI application the route's pattern.\n"
     "\n"
     "See idemctl(1).\n";
 
@@ -181,8 +187,23 @@ read_limit(struct ctl *c, const char *text)
 	return CTL_DONE;
 }
 
+/* A cookie's value ends at a semicolon, so that one is not all of it. */
 static int
-read_option(struct ctl *c, int option, const char *text)
+read_named(struct ctl *c, const char *option, const char *not_in, char *text,
+    char **list, size_t *len)
+{
+	size_t name_len = strcspn(text, "=");
+
+	if (name_len == 0 || text[name_len] == '\0' ||
+	    strpbrk(text, not_in) != NULL)
+		return ctl_say(c, CTL_WRONG, "%s %s: not NAME=VALUE; say NAME= "
+		    "for one that was not there", option, text);
+	list[(*len)++] = text;
+	return CTL_DONE;
+}
+
+static int
+read_option(struct ctl *c, int option, char *text)
 {
 	switch (option) {
 	case OPT_LEDGER:
@@ -218,6 +239,12 @@ read_option(struct ctl *c, int option, const char *text)
 	case OPT_USER:
 		c->user = text;
 		return CTL_DONE;
+	case OPT_COOKIE:
+		return read_named(c, "--cookie", ";", text, c->cookies,
+		    &c->cookies_len);
+	case OPT_VARIABLE:
+		return read_named(c, "--variable", "", text, c->variables,
+		    &c->variables_len);
 	case OPT_KEY:
 		c->key = text;
 		return CTL_DONE;
@@ -300,12 +327,20 @@ main(int argc, char **argv)
 		.user = "",
 	};
 	bool asked = false;
-	int status = read_line(&c, argc, argv, &asked);
+	int status = CTL_DONE;
 
+	c.cookies = calloc((size_t)argc + 1, sizeof *c.cookies);
+	c.variables = calloc((size_t)argc + 1, sizeof *c.variables);
+	if (c.cookies == NULL || c.variables == NULL)
+		status = ctl_say(&c, CTL_FAILED, "out of memory");
+	if (status == CTL_DONE)
+		status = read_line(&c, argc, argv, &asked);
 	if (status == CTL_DONE && !asked)
 		status = run(&c);
 	if (c.store != NULL)
 		c.store->ops->close(c.store);
+	free(c.cookies);
+	free(c.variables);
 	if (fflush(stdout) != 0 && status == CTL_DONE)
 		status = ctl_say(&c, CTL_FAILED, "standard output: %s",
 		    strerror(errno));

@@ -4,7 +4,6 @@
 #include "run_lock.h"
 
 #include <errno.h>
-#include <fcntl.h>
 #include <signal.h>
 #include <stddef.h>
 #include <stdio.h>
@@ -15,11 +14,6 @@
 #include <sys/socket.h>
 #include <unistd.h>
 
-#define ACCEPTS_A_TURN 64
-#define AHEAD 2			/* so many connections, and an eighth */
-#define LEAVE_MS 5
-#define ACCEPT_AGAIN_MS 100	/* out of descriptors: let some go first */
-#define CALL_MS 1000		/* of the ledger; the gate repeats it */
 #define STOP_TURN_MS 200
 
 void
@@ -27,6 +21,15 @@ lobby_trouble(struct lobby *lobby, const char *what, const char *why)
 {
 	shm_add(lobby->shm, SHM_STORE_ERRORS, 1);
 	log_line(&lobby->log, "ledger=%s error=\"%s\"", what, why);
+}
+
+enum idem_proof
+lobby_proof(const struct lobby *lobby, const struct idem_record *record,
+    int64_t now_ms)
+{
+	return idem_run_proof(record, now_ms, &lobby->boot,
+	    idem_run_lock_state(lobby->lock_folder, &record->owner),
+	    lobby->lease_max_ms, lobby->limit_max_ms, lobby->conf->grace_ms);
 }
 
 /* --- people --------------------------------------------------------------- */
@@ -69,120 +72,21 @@ lobby_person_remove(struct lobby *lobby, struct person *person)
 	lobby->people.count--;
 }
 
-/* --- the keeper and the master -------------------------------------------- */
+/* --- what wakes it --------------------------------------------------------- */
 
-static void
-keeper_ended(void *arg, uint64_t id, const struct run_end *end)
-{
-	run_ended(arg, id, end);
-}
-
-static void new_keeper(struct lobby *, uint64_t number, int fd);
-
-static void
-keeper_lost(void *arg)
-{
-	struct lobby *lobby = arg;
-	int fd = lobby->next_socket;
-
-	log_line(&lobby->log, "keeper=%llu lost, its runs are unknown",
-	    (unsigned long long)runner_keeper(lobby->runner));
-	/* Also those that it was to free for runs it never saw. */
-	shm_slots_of(lobby->shm, runner_keeper(lobby->runner));
-	runner_free(lobby->runner);
-	lobby->runner = NULL;
-	run_keeper_lost(lobby);
-	lobby->next_socket = -1;
-	if (fd != -1)
-		new_keeper(lobby, lobby->next_keeper.number, fd);
-}
-
-static void
-new_keeper(struct lobby *lobby, uint64_t number, int fd)
-{
-	static const struct runner_user user = {
-		.ended = keeper_ended, .lost = keeper_lost
-	};
-
-	if (lobby->runner != NULL) {	/* dead: first what it had to say */
-		if (lobby->next_socket != -1)
-			close(lobby->next_socket);
-		lobby->next_keeper.number = number;
-		lobby->next_socket = fd;
-		return;
-	}
-	lobby->runner = runner_new(lobby->loop, fd, number, &user, lobby);
-	if (lobby->runner == NULL) {
-		log_line(&lobby->log, "keeper=%llu error=\"%s\"",
-		    (unsigned long long)number, strerror(errno));
-		close(fd);	/* it ends, and the master starts another */
-	}
-	lobby_serve_queue(lobby);
-}
-
-static void
-stop(struct lobby *lobby)
+void
+lobby_stop(struct lobby *lobby)
 {
 	if (lobby->stopping)
 		return;
 	lobby->stopping = true;
-	log_line(&lobby->log, "stopping, %u requests to finish",
-	    lobby->people.count);
-	loop_unwatch(lobby->loop, &lobby->listening);
-	close(lobby->listener);		/* as the master has, or has died */
-	loop_timer_stop(lobby->loop, &lobby->accept_later);
-	lobby->left_to_others = false;
+	if (!lobby->only)
+		log_line(&lobby->log, "stopping, %u requests to finish",
+		    lobby->people.count);
+	lobby_accept_stop(lobby);
 	loop_timer_stop(lobby->loop, &lobby->sweep);
 	lobby->conns.closing = true;
 	conns_close_idle(&lobby->conns);
-}
-
-/* Descriptors come beside a message; -1 when none did. */
-static int
-received_fd(struct msghdr *msg)
-{
-	struct cmsghdr *c = CMSG_FIRSTHDR(msg);
-	int fd;
-
-	if (c == NULL || c->cmsg_level != SOL_SOCKET ||
-	    c->cmsg_type != SCM_RIGHTS)
-		return -1;
-	memcpy(&fd, CMSG_DATA(c), sizeof fd);
-	return fd;
-}
-
-static void
-control_ready(struct watch *w, uint32_t events)
-{
-	struct lobby *lobby =
-	    (struct lobby *)((char *)w - offsetof(struct lobby, control));
-	struct lobby_keeper told;
-	union {
-		char at[CMSG_SPACE(sizeof(int))];
-		struct cmsghdr align;
-	} rights;
-	struct iovec iov = { &told, sizeof told };
-	struct msghdr msg = {
-		.msg_iov = &iov, .msg_iovlen = 1,
-		.msg_control = rights.at, .msg_controllen = sizeof rights.at
-	};
-	ssize_t n;
-	int fd;
-
-	(void)events;
-	n = recvmsg(w->fd, &msg, MSG_CMSG_CLOEXEC | MSG_DONTWAIT);
-	if (n == -1 && (errno == EAGAIN || errno == EINTR))
-		return;
-	if (n <= 0) {	/* the master is gone: finish what runs */
-		loop_unwatch(lobby->loop, w);
-		stop(lobby);
-		return;
-	}
-	fd = received_fd(&msg);
-	if (n == (ssize_t)sizeof told && fd != -1)
-		new_keeper(lobby, told.number, fd);
-	else if (fd != -1)
-		close(fd);
 }
 
 static void
@@ -207,7 +111,7 @@ signals_ready(struct watch *w, uint32_t events)
 
 	(void)events;
 	if (read(w->fd, &info, sizeof info) == (ssize_t)sizeof info)
-		stop(lobby);
+		lobby_stop(lobby);
 }
 
 /* What it answers goes to the exchanges without us. */
@@ -226,113 +130,6 @@ ledger_ready(struct watch *w, uint32_t events)
 
 	(void)events;
 	poll_ledger(lobby);
-}
-
-/* --- accepting ------------------------------------------------------------ */
-
-static void
-accept_again(struct lobby *lobby)
-{
-	loop_timer_stop(lobby->loop, &lobby->accept_later);
-	if (loop_watch(lobby->loop, &lobby->listening, lobby->listener,
-	    EPOLLIN | EPOLLEXCLUSIVE) == -1)
-		loop_timer(lobby->loop, &lobby->accept_later,
-		    loop_now(lobby->loop) + ACCEPT_AGAIN_MS);
-}
-
-static void
-accept_due(struct timer *t, int64_t now_ms)
-{
-	struct lobby *lobby =
-	    (struct lobby *)((char *)t - offsetof(struct lobby, accept_later));
-
-	(void)now_ms;
-	/* They have not taken them: whoever comes now is ours. */
-	lobby->take_all = lobby->left_to_others;
-	lobby->left_to_others = false;
-	accept_again(lobby);
-}
-
-static void
-accept_pause(struct lobby *lobby, uint32_t ms)
-{
-	loop_unwatch(lobby->loop, &lobby->listening);
-	loop_timer(lobby->loop, &lobby->accept_later,
-	    loop_now(lobby->loop) + ms);
-}
-
-/* Has another worker, that lives, clearly fewer connections? */
-static bool
-is_ahead(const struct lobby *lobby)
-{
-	uint64_t ours = lobby->conns.count, others;
-	uint32_t i;
-
-	for (i = 0; i < lobby->shm->workers; i++) {
-		others = atomic_load(&lobby->shm->open[i]);
-		if (i != lobby->worker && ours > others + AHEAD + others / 8)
-			return true;
-	}
-	return false;
-}
-
-/*
- * All workers accept from one socket, and the kernel wakes the first of those
- * who sleep: left to itself, one may get every connection.  So who is ahead
- * stands back, but only until the others have caught up or let time pass: one
- * of them may be stuck.
- */
-static void
-share_connections(struct lobby *lobby)
-{
-	uint32_t count = (uint32_t)lobby->conns.count;
-	atomic_uint *open = &lobby->shm->open[lobby->worker];
-
-	if (atomic_load_explicit(open, memory_order_relaxed) != count)
-		atomic_store(open, count);
-	if (lobby->left_to_others && !is_ahead(lobby)) {
-		lobby->left_to_others = false;
-		accept_again(lobby);
-	}
-}
-
-/* True: there may be more. */
-static bool
-accept_one(struct lobby *lobby)
-{
-	int fd = accept4(lobby->listener, NULL, NULL,
-	    SOCK_NONBLOCK | SOCK_CLOEXEC);
-
-	if (fd != -1) {
-		conn_open(&lobby->conns, fd);
-		return true;
-	}
-	if (errno == EMFILE || errno == ENFILE || errno == ENOBUFS ||
-	    errno == ENOMEM) {
-		log_line(&lobby->log, "accept error=\"%s\" connections=%zu",
-		    strerror(errno), lobby->conns.count);
-		accept_pause(lobby, ACCEPT_AGAIN_MS);
-		return false;
-	}
-	return errno != EAGAIN;
-}
-
-static void
-listener_ready(struct watch *w, uint32_t events)
-{
-	struct lobby *lobby =
-	    (struct lobby *)((char *)w - offsetof(struct lobby, listening));
-	bool ahead = false;
-	int i;
-
-	(void)events;
-	for (i = 0; i < ACCEPTS_A_TURN && !ahead && accept_one(lobby); i++)
-		ahead = !lobby->take_all && is_ahead(lobby);
-	lobby->take_all = false;
-	if (!ahead)
-		return;
-	lobby->left_to_others = true;
-	accept_pause(lobby, LEAVE_MS);
 }
 
 /* --- life ----------------------------------------------------------------- */
@@ -364,7 +161,7 @@ tables(struct lobby *lobby)
 	idem_waiters_init(&lobby->waiters, lobby->waiters_room, LOBBY_FLIGHTS,
 	    LOBBY_WAITERS);
 	idem_cache_init(&lobby->cache, lobby->cache_room, LOBBY_CACHE_ENTRIES,
-	    LOBBY_CACHE_SIZE, cache_dropped, lobby);
+	    lobby->conf->cache_size, cache_dropped, lobby);
 	return true;
 }
 
@@ -394,7 +191,7 @@ static bool
 open_ledger(struct lobby *lobby)
 {
 	struct idem_sqlite_options sqlite = {
-		.path = lobby->options->ledger,
+		.path = lobby->conf->ledger,
 		.clock = &idem_clock_real,
 		.boot = lobby->boot
 	};
@@ -407,54 +204,90 @@ open_ledger(struct lobby *lobby)
 }
 
 static bool
-watch_all(struct lobby *lobby, int control, int signals)
+watch_all(struct lobby *lobby, int signals)
 {
-	return watch(lobby, &lobby->control, control, EPOLLIN, control_ready) &&
-	    watch(lobby, &lobby->wake, lobby->shm->wake[lobby->worker], EPOLLIN,
-	    wake_ready) &&
+	return watch(lobby, &lobby->wake, lobby->shm->wake[lobby->worker],
+	    EPOLLIN, wake_ready) &&
 	    watch(lobby, &lobby->signals, signals, EPOLLIN, signals_ready) &&
 	    watch(lobby, &lobby->ledger, lobby->store->ops->fd(lobby->store),
-	    EPOLLIN, ledger_ready) &&
+	    EPOLLIN, ledger_ready);
+}
+
+/* Nobody tells it more, and nobody else comes. */
+static bool
+begin_only(struct lobby *lobby, const struct lobby_options *lo)
+{
+	lobby_keeper(lobby, lo->keeper_number, lo->keeper);
+	return lobby->runner != NULL && conn_open(&lobby->conns, lo->only) == 0;
+}
+
+static bool
+begin(struct lobby *lobby, const struct lobby_options *lo)
+{
+	if (lobby->only)
+		return begin_only(lobby, lo);
+	return watch(lobby, &lobby->control, lo->control, EPOLLIN,
+	    lobby_told_ready) &&
 	    watch(lobby, &lobby->listening, lobby->listener,
-	    EPOLLIN | EPOLLEXCLUSIVE, listener_ready);
+	    EPOLLIN | EPOLLEXCLUSIVE, lobby_accept_ready);
+}
+
+static uint32_t
+larger(uint32_t a, uint32_t b)
+{
+	return a > b ? a : b;
 }
 
 static bool
 start(struct lobby *lobby, const struct lobby_options *lo)
 {
-	const struct options *o = lo->options;
 	int signals = signal_fd();	/* before the ledger's thread begins */
 
-	lobby->options = o;
+	lobby->options = lo->options;
+	lobby->peers = lo->peers;
+	lobby->conf = conf_hold(lo->conf);
+	lobby->lease_max_ms = larger(lo->lease_max_ms, lo->conf->lease_max_ms);
+	lobby->limit_max_ms = larger(lo->limit_max_ms, lo->conf->limit_max_ms);
+	lobby->only = lo->only != -1;
 	lobby->shm = lo->shm;
 	lobby->worker = lo->worker;
 	lobby->pid = (uint32_t)getpid();
 	lobby->lock_folder = lo->lock_folder;
 	lobby->listener = lo->listener;
-	lobby->times = (struct idem_exchange_times){
-		.keep_ms = o->keep_ms,
-		.tombstone_ms = o->tombstone_ms,
-		.call_ms = CALL_MS
-	};
+	lobby->listening.fd = -1;
 	lobby->next_socket = -1;
-	lobby->accept_later.due = accept_due;
+	lobby->accept_later.due = lobby_accept_due;
 	atomic_store(&lo->shm->open[lo->worker], 0);
 	lobby->seen_ends = atomic_load(&lo->shm->ends);
 	lobby->loop = loop_new(&idem_clock_real);
-	if (lobby->loop == NULL || front_init(&lobby->front) == -1 ||
+	if (lobby->loop != NULL)
+		lobby->backends = backends_new(lobby->loop, &run_fcgi_user);
+	if (lobby->backends == NULL || front_init(&lobby->front) == -1 ||
 	    !idem_boot_id(&lobby->boot) || !tables(lobby)) {
 		log_line(&lobby->log, "start error=\"%s\"", strerror(errno));
 		return false;
 	}
 	lobby->conns = (struct conns){
 		.loop = lobby->loop,
-		.front = &lobby->front,
 		.limits = conn_limits_default,
 		.user = &visit_user,
 		.arg = lobby,
 		.log = broken_peer
 	};
-	return open_ledger(lobby) && watch_all(lobby, lo->control, signals);
+	return open_ledger(lobby) && watch_all(lobby, signals) &&
+	    begin(lobby, lo);
+}
+
+/* Where there is no daemon, each that serves one request sweeps behind it. */
+static bool
+goes_on(struct lobby *lobby)
+{
+	if (lobby->only && !lobby->stopping && lobby->conns.count == 0) {
+		lobby_stop(lobby);
+		sweep_once(lobby);
+	}
+	return !lobby->stopping || lobby->conns.count > 0 ||
+	    lobby->visits > 0 || (lobby->only && lobby->sweep_pending > 0);
 }
 
 static void
@@ -462,8 +295,7 @@ turns(struct lobby *lobby)
 {
 	int64_t until;
 
-	while (!lobby->stopping || lobby->conns.count > 0 ||
-	    lobby->visits > 0) {
+	while (goes_on(lobby)) {
 		until = lobby->store->ops->due_ms(lobby->store);
 		if (lobby->stopping &&
 		    until > loop_now(lobby->loop) + STOP_TURN_MS)
@@ -472,7 +304,7 @@ turns(struct lobby *lobby)
 			break;
 		if (until <= loop_now(lobby->loop))
 			poll_ledger(lobby);
-		share_connections(lobby);
+		lobby_accept_share(lobby);
 		log_flush(&lobby->log);
 	}
 }
@@ -484,13 +316,16 @@ finish(struct lobby *lobby)
 	lobby->store->ops->close(lobby->store);
 	if (lobby->runner != NULL)
 		runner_free(lobby->runner);
+	backends_free(lobby->backends);
 	idem_cache_clear(&lobby->cache);
 	free(lobby->cache_room);
 	free(lobby->waiters_room);
 	free(lobby->people.at);
 	front_free(&lobby->front);
 	loop_free(lobby->loop);
-	log_line(&lobby->log, "stopped");
+	conf_drop(lobby->conf);
+	if (!lobby->only)
+		log_line(&lobby->log, "stopped");
 	log_flush(&lobby->log);
 }
 
@@ -502,7 +337,10 @@ lobby_main(const struct lobby_options *lo)
 
 	if (lobby == NULL)
 		return 111;
-	snprintf(who, sizeof who, "idemd[%u]", lo->worker);
+	if (lo->only == -1)
+		snprintf(who, sizeof who, "idemd[%u]", lo->worker);
+	else
+		snprintf(who, sizeof who, "idem-cgi[%d]", (int)getpid());
 	lobby->log.who = who;
 	if (!start(lobby, lo)) {
 		log_flush(&lobby->log);

@@ -2,13 +2,18 @@
 #ifndef LOBBY_H
 #define LOBBY_H
 
+#include "backend.h"
 #include "cache.h"
+#include "conf.h"
 #include "conn.h"
+#include "front.h"
 #include "exchange.h"
+#include "form.h"
 #include "identity.h"
 #include "keeper.h"
 #include "log.h"
 #include "options.h"
+#include "peers.h"
 #include "program.h"
 #include "run.h"
 #include "spool.h"
@@ -19,8 +24,11 @@
  * keeper and the other workers.  This header is shared by the lobby's own
  * files only:
  *
- *	lobby.c		life: start, accept, the master's words, stop
- *	visit.c		a request on its way in
+ *	lobby.c		life: start, turns, stop
+ *	lobby_told.c	what master and keeper say
+ *	lobby_accept.c	new connections
+ *	visit.c		a request, from begin to end
+ *	visit_admit.c	what it asks for: its route, its key, its body
  *	visit_reply.c	its answer, and its line in the log
  *	visit_ports.c	what its exchange asks for
  *	waiting.c	duplicates: parked, woken, promoted
@@ -30,16 +38,28 @@
 /* What master and lobby agree on before the fork. */
 struct lobby_options {
 	const struct options *options;
+	struct conf *conf;	/* in force; the lobby holds it too */
+	uint32_t lease_max_ms, limit_max_ms;	/* of all before it, too */
+	const struct peers *peers;	/* who may connect */
 	struct shm *shm;
 	uint32_t worker;
-	int listener;
-	int control;		/* SOCK_SEQPACKET to the master */
+	int listener;		/* -1: none */
+	int control;		/* SOCK_SEQPACKET to the master; -1: none */
+	int only;		/* the one connection to serve, then it ends;
+				   -1: it listens */
+	int keeper;		/* only: socket to it, and its number */
+	uint64_t keeper_number;
 	int lock_folder;
 };
 
-/* The master's one message: a keeper's number, with its socket beside it. */
-struct lobby_keeper {
-	uint64_t number;
+/*
+ * The master's messages, a descriptor beside each: a keeper's socket, or a file
+ * with the text of a new configuration, which the master has read already.
+ */
+enum lobby_told { LOBBY_KEEPER = 1, LOBBY_CONF };
+struct lobby_message {
+	enum lobby_told what;
+	uint64_t number;	/* the keeper's */
 };
 
 /* Runs until told to stop; the exit status. */
@@ -49,9 +69,8 @@ int lobby_main(const struct lobby_options *);
 #define LOBBY_FLIGHTS 12000u
 #define LOBBY_OWNERS 128u	/* made at once: each call costs as much */
 #define LOBBY_CACHE_ENTRIES 16384u
-#define LOBBY_CACHE_SIZE (64u * 1024u * 1024u)
-#define LOBBY_CACHE_AGE_MS (60 * 1000)
-#define LOBBY_KEPT_MAX (16u * 1024u * 1024u)	/* max_kept */
+#define LOBBY_CALL_MS 1000	/* of the ledger; the gate repeats it */
+#define LOBBY_BODY_GRACE_MS 200	/* for a body's end that is not sent */
 
 /* Whoever may wait for a key: known to the waiter table by number. */
 enum person_kind { PERSON_VISIT, PERSON_PARKED };
@@ -68,13 +87,18 @@ struct people {
 
 /* A request's own bytes; gone once it can only wait. */
 struct detail {
-	struct params params;
+	struct idem_params params;
 	struct program program;
 	struct idem_fingerprint fingerprint;
+	struct idem_form *form;	/* a source of the key; or NULL */
 	struct spool body;
+	struct idem_buf path;	/* of the request, ends in NUL */
 	const char *method;	/* borrowed from params */
-	struct idem_key key;
-	bool keyed;
+	struct idem_key_found found;
+	uint64_t length;	/* CONTENT_LENGTH, if stated */
+	bool covered;		/* by its route: keys count */
+	bool hashed;		/* it may yet have a key */
+	bool stated;		/* the length of its body is known */
 };
 
 struct lobby;
@@ -84,10 +108,12 @@ struct visit {
 	struct person person;	/* first */
 	struct idem_exchange x;
 	struct lobby *lobby;
+	struct conf *conf;	/* held */
+	const struct conf_route *route;	/* of it; NULL: none */
 	struct conn *conn;	/* NULL: nobody listens */
 	struct detail *detail;	/* NULL: was parked */
 	struct run *run;
-	struct timer wait;	/* of WAIT and SLOT */
+	struct timer wait;	/* of WAIT and SLOT; for its body's end */
 	struct timer renew;
 	struct visit *queue_prev, *queue_next;
 	int64_t began_ms, wait_until_ms;
@@ -109,6 +135,8 @@ struct parked {
 	uint32_t waiter, flight;
 	bool html, identity;
 	struct lobby *lobby;
+	struct conf *conf;	/* held */
+	const struct conf_route *route;
 	struct conn *conn;
 	struct timer timer;
 	int64_t began_ms;
@@ -116,7 +144,10 @@ struct parked {
 
 struct lobby {
 	const struct options *options;
-	struct idem_exchange_times times;
+	const struct peers *peers;
+	struct conf *conf;	/* in force, for requests that come */
+	/* The largest of all that were in force: of runs still under way. */
+	uint32_t lease_max_ms, limit_max_ms;
 	struct shm *shm;
 	uint32_t worker;
 	struct idem_boot boot;
@@ -127,9 +158,10 @@ struct lobby {
 	struct log log;
 	struct idem_store *store;
 	struct runner *runner;	/* NULL: no keeper at the moment */
-	struct lobby_keeper next_keeper;	/* while the last one's words
-						   are not all read */
+	uint64_t next_keeper;	/* while the last one's words are not all
+				   read */
 	int next_socket;	/* -1: none */
+	struct backends *backends;
 	struct watch listening, control, wake, ledger, signals;
 	struct timer accept_later, sweep, stop_at;
 	struct idem_waiters waiters;
@@ -153,6 +185,7 @@ struct lobby {
 	uint32_t sweep_rounds;
 	bool left_to_others;	/* new connections, for a moment */
 	bool take_all;		/* that come next */
+	bool only;		/* one connection, and then the end */
 	bool stopping;
 };
 
@@ -161,12 +194,37 @@ void lobby_trouble(struct lobby *, const char *what, const char *why);
 uint32_t lobby_person_add(struct lobby *, struct person *);
 void lobby_person_remove(struct lobby *, struct person *);
 void lobby_serve_queue(struct lobby *);
+/* What is known of a record's owner, whatever route it had. */
+enum idem_proof lobby_proof(const struct lobby *, const struct idem_record *,
+    int64_t now_ms);
+
+void lobby_stop(struct lobby *);	/* finish what is there, then end */
+
+/* lobby_told.c */
+void lobby_keeper(struct lobby *, uint64_t number, int socket);
+void lobby_told_ready(struct watch *, uint32_t events);
+
+/* lobby_accept.c */
+void lobby_accept_ready(struct watch *, uint32_t events);
+void lobby_accept_due(struct timer *, int64_t now_ms);
+void lobby_accept_share(struct lobby *);	/* after each turn */
+void lobby_accept_stop(struct lobby *);
+
+/* visit_admit.c */
+/* With its parameters; the first of its problems is v->refused. */
+void visit_admit(struct visit *);
+void visit_admit_body(struct visit *, struct idem_bytes);
+void visit_admit_whole(struct visit *);	/* with its body: v->admit is final */
+/* Its body is as long as it was said to be, though its end has not come. */
+bool visit_admit_body_due(const struct visit *);
 
 /* visit.c */
 extern const struct conn_user visit_user;
-struct visit *visit_new(struct lobby *, struct conn *, int64_t began_ms);
+struct visit *visit_new(struct lobby *, struct conf *, struct conn *,
+    int64_t began_ms);
 void visit_tell(struct visit *, const struct idem_event *);
 void visit_free(struct visit *);
+void visit_begin_exchange(struct visit *);
 /* The first value of a parameter, or an empty text. */
 struct idem_bytes visit_param(const struct detail *, const char *name);
 void visit_ran(struct visit *, enum idem_run, enum idem_problem);
@@ -191,5 +249,6 @@ void waiting_ask_all(struct lobby *);
 
 /* sweep.c */
 void sweep_start(struct lobby *);
+void sweep_once(struct lobby *);	/* now, without a next one if stopping */
 
 #endif

@@ -12,10 +12,31 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/mman.h>
 #include <sys/resource.h>
 #include <unistd.h>
 
 #define STOP_MORE_MS 10000	/* over limit and grace, then it ends at once */
+#define SAME_MS 3000		/* mod_fcgid says SIGTERM twice in 1.5 s */
+
+/* What applies to each, so that it is seen before it matters. */
+static void
+log_routes(struct master *m)
+{
+	const struct conf_route *r;
+	size_t i;
+
+	for (i = 0; i < m->conf->routes_len; i++) {
+		r = &m->conf->routes[i];
+		log_line(&m->log, "route=\"%s\" arbiter=ledger on-unknown=%s "
+		    "promises=%s", r->route.path,
+		    r->route.policy.on_unknown == IDEM_BLOCK ? "block" :
+		    "retry", r->route.policy.on_unknown == IDEM_BLOCK ?
+		    "once,same-answer,kept" : "same-answer,kept");
+	}
+	for (i = 0; i < m->conf->warnings.len; i++)
+		log_line(&m->log, "warning: %s", m->conf->warnings.at[i]);
+}
 
 static void
 end_at_once(struct master *m)
@@ -33,26 +54,145 @@ end_at_once(struct master *m)
 static void
 close_listener(struct master *m)
 {
-	const char *path = listen_path(m->options->socket);
+	const char *path = listen_path(m->conf->socket);
 
 	if (path != NULL)
 		unlink(path);
 	close(m->listener);
 }
 
+/*
+ * A process manager that started us on its own socket is not in a hurry: it
+ * says the same thing again.  Who gave us a socket of our own means it.
+ */
+static bool
+is_the_same(const struct master *m, int signal)
+{
+	return signal == SIGTERM && m->conf->socket == NULL &&
+	    workers_now_ms() - m->told_ms < SAME_MS;
+}
+
 static void
-told_to_stop(struct master *m)
+told_to_stop(struct master *m, int signal)
 {
 	if (m->stopping) {
-		end_at_once(m);
+		if (!is_the_same(m, signal))
+			end_at_once(m);
 		return;
 	}
 	m->stopping = true;
+	m->told_ms = workers_now_ms();
 	close_listener(m);
-	m->stop_ms = workers_now_ms() + m->options->limit_ms +
-	    m->options->grace_ms + STOP_MORE_MS;
+	m->stop_ms = workers_now_ms() + m->limit_max_ms + m->conf->grace_ms +
+	    STOP_MORE_MS;
 	workers_signal(m, SIGTERM, false);
 }
+
+/* --- reload --------------------------------------------------------------- */
+
+static bool
+read_file(const char *path, struct idem_buf *text)
+{
+	char piece[16 * 1024];
+	int fd = open(path, O_RDONLY | O_CLOEXEC | O_NOCTTY | O_NONBLOCK);
+	ssize_t n = 0;
+
+	if (fd == -1)
+		return false;
+	text->max = OPTIONS_FILE_MAX;
+	/* Whatever stands there: we wait for nobody, and not for ever. */
+	while (idem_buf_ok(text) &&
+	    ((n = read(fd, piece, sizeof piece)) > 0 ||
+	    (n == -1 && errno == EINTR)))
+		if (n > 0)
+			idem_buf_append(text, piece, (size_t)n);
+	close(fd);
+	return n >= 0;
+}
+
+/* What all lobbies read is what we have read, whatever becomes of the file. */
+static int
+text_file(const struct idem_buf *text)
+{
+	int fd = memfd_create("idem-conf", MFD_CLOEXEC);
+
+	if (fd != -1 && write(fd, text->at, text->len) == (ssize_t)text->len)
+		return fd;
+	if (fd != -1)
+		close(fd);
+	return -1;
+}
+
+static struct conf *
+next_conf(struct master *m, const struct idem_buf *text, char *error,
+    size_t error_size)
+{
+	struct conf *next;
+
+	if (!idem_buf_ok(text)) {
+		snprintf(error, error_size, "more than %u bytes",
+		    OPTIONS_FILE_MAX);
+		return NULL;
+	}
+	next = options_read_text(m->options, idem_buf_bytes(text), error,
+	    error_size);
+	if (next != NULL && !conf_may_follow(m->conf, next,
+	    m->options->accept_rekey, error, error_size)) {
+		conf_drop(next);
+		next = NULL;
+	}
+	return next;
+}
+
+static void
+take_over(struct master *m, struct conf *next, int text)
+{
+	conf_drop(m->conf);
+	m->conf = next;
+	if (next->lease_max_ms > m->lease_max_ms)
+		m->lease_max_ms = next->lease_max_ms;
+	if (next->limit_max_ms > m->limit_max_ms)
+		m->limit_max_ms = next->limit_max_ms;
+	workers_reload(m, text);
+	shm_add(m->shm, SHM_RELOADS, 1);
+	log_line(&m->log, "reloaded routes=%zu", next->routes_len);
+	log_routes(m);
+}
+
+/* Nothing changes unless all of it can. */
+static void
+reload(struct master *m)
+{
+	struct idem_buf text = { 0 };
+	char error[1024] = "";
+	struct conf *next;
+	int fd;
+
+	if (m->options->config == NULL) {
+		log_line(&m->log, "reload error=\"there is no --config\"");
+		return;
+	}
+	if (!read_file(m->options->config, &text)) {
+		log_line(&m->log, "reload error=\"%s: %s\"",
+		    m->options->config, strerror(errno));
+		idem_buf_free(&text);
+		return;
+	}
+	next = next_conf(m, &text, error, sizeof error);
+	fd = next == NULL ? -1 : text_file(&text);
+	idem_buf_free(&text);
+	if (fd != -1) {
+		take_over(m, next, fd);
+		close(fd);
+		return;
+	}
+	log_line(&m->log, "reload refused: %s", next != NULL ?
+	    strerror(errno) : error);
+	if (next != NULL)
+		conf_drop(next);
+}
+
+/* -------------------------------------------------------------------------- */
 
 static int
 await(const struct master *m, const sigset_t *set)
@@ -81,7 +221,9 @@ supervise(struct master *m, const sigset_t *set)
 		log_flush(&m->log);
 		signal = await(m, set);
 		if (signal == SIGTERM || signal == SIGINT)
-			told_to_stop(m);
+			told_to_stop(m, signal);
+		else if (signal == SIGHUP && !m->stopping)
+			reload(m);
 		workers_reap(m);
 		if (m->stopping && !m->at_once && workers_now_ms() > m->stop_ms)
 			end_at_once(m);
@@ -99,7 +241,7 @@ refuse(const char *error)
 
 /* Seen by the administrator, not in a worker's log line by line. */
 static int
-check_ledger(const struct options *o)
+check_ledger(const struct conf *o)
 {
 	struct idem_sqlite_options sqlite = {
 		.path = o->ledger,
@@ -134,12 +276,30 @@ more_descriptors(void)
 }
 
 static int
+read_peers(struct master *m)
+{
+	const char *wrong;
+	char error[256];
+	size_t len;
+
+	if (peers_read(&m->peers, getenv("FCGI_WEB_SERVER_ADDRS"), &wrong,
+	    &len) == 0)
+		return 0;
+	if (wrong == NULL)
+		return refuse(strerror(ENOMEM));
+	snprintf(error, sizeof error, "FCGI_WEB_SERVER_ADDRS: \"%.*s\" is no "
+	    "address; list those of the web servers, such as "
+	    "127.0.0.1,::1", (int)(len < 100 ? len : 100), wrong);
+	return refuse(error);
+}
+
+static int
 open_all(struct master *m)
 {
-	const struct options *o = m->options;
+	const struct conf *o = m->conf;
 	char error[512];
 
-	if (check_ledger(o) == -1)
+	if (read_peers(m) == -1 || check_ledger(o) == -1)
 		return -1;
 	m->lock_folder = idem_run_folder(o->ledger, error, sizeof error);
 	if (m->lock_folder == -1)
@@ -168,6 +328,14 @@ standard_descriptors(void)
 	return 0;
 }
 
+static void
+master_free(struct master *m)
+{
+	conf_drop(m->conf);
+	peers_free(&m->peers);
+	free(m);
+}
+
 int
 master_main(const struct options *o)
 {
@@ -178,31 +346,39 @@ master_main(const struct options *o)
 
 	if (m == NULL || standard_descriptors() == -1)
 		return 111;
+	/* It waits until we serve, for it would end us. */
+	sigemptyset(&set);
+	sigaddset(&set, SIGHUP);
+	sigprocmask(SIG_BLOCK, &set, NULL);
 	m->options = o;
+	m->conf = o->conf;
+	m->lease_max_ms = o->conf->lease_max_ms;
+	m->limit_max_ms = o->conf->limit_max_ms;
 	m->log.who = "idemd";
 	for (i = 0; i < SHM_WORKERS_MAX; i++)
 		m->worker[i].control = -1;
 	more_descriptors();
-	if (open_all(m) == -1)
+	if (open_all(m) == -1) {
+		master_free(m);
 		return 111;
+	}
 	null = open("/dev/null", O_RDONLY | O_CLOEXEC);
 	if (null != -1)		/* it may have been the socket */
 		dup2(null, STDIN_FILENO);
-	sigemptyset(&set);
 	sigaddset(&set, SIGCHLD);
 	sigaddset(&set, SIGTERM);
 	sigaddset(&set, SIGINT);
 	sigprocmask(SIG_BLOCK, &set, NULL);
+	signal(SIGCHLD, SIG_DFL);	/* who ignores it makes us ignore it */
 	signal(SIGPIPE, SIG_IGN);
-	signal(SIGHUP, SIG_IGN);
 	signal(SIGXFSZ, SIG_IGN);	/* a file over its limit: a full disk */
-	log_line(&m->log, "serving ledger=%s workers=%u programs=%u "
-	    "promises=once,same-answer,kept arbiter=ledger on-unknown=%s",
-	    o->ledger, o->workers, o->programs,
-	    o->policy.on_unknown == IDEM_BLOCK ? "block" : "retry");
+	log_line(&m->log, "serving ledger=%s workers=%u programs=%u routes=%zu",
+	    m->conf->ledger, m->conf->workers, m->conf->programs,
+	    m->conf->routes_len);
+	log_routes(m);
 	supervise(m, &set);
 	log_line(&m->log, "stopped");
 	log_flush(&m->log);
-	free(m);
+	master_free(m);
 	return 0;
 }

@@ -2,29 +2,47 @@
 #ifndef OPTIONS_H
 #define OPTIONS_H
 
-#include "idem.h"
+#include "conf.h"
+
+#define OPTIONS_FILE_MAX (4u * 1024u * 1024u)	/* bytes of a configuration */
+
+/* What a command line says of the instance, whatever the file says. */
+struct options_said {
+	const char *socket, *ledger;	/* or NULL */
+	bool create, stderr_to_front;	/* or as the file has it */
+	uint32_t programs, workers;	/* or 0 */
+	uint32_t queue;
+	bool queue_said;
+};
 
 /* The command line of idemd (doc/idemd.8).  Strings are argv's. */
 struct options {
-	const char *socket;	/* -s: "unix:PATH", "tcp:HOST:PORT"; NULL: a
-				   socket of systemd's, or descriptor 0 */
-	const char *ledger;	/* path; NULL: none, then nothing is keyed */
-	bool create;		/* make the ledger if it is missing */
-	uint32_t programs;	/* -c: at once, over all workers */
-	uint32_t queue;		/* waiting for one of them, over all workers */
-	uint32_t workers;	/* 0 on the command line: as many as CPUs */
-	int64_t keep_ms, tombstone_ms;
-	uint32_t limit_ms, grace_ms;
-	const char *root;	/* SCRIPT_FILENAME must lie below it */
-	char *const *program;	/* argv of the one, NULL last; or NULL */
-	struct idem_policy policy;
+	const char *config;	/* --config; NULL: all is on the command line */
+	bool accept_rekey;	/* a reload may re-key live routes */
+	bool check;		/* --check-config: say and end */
+	const char *explain_method, *explain_path;	/* --explain; or NULL */
+	struct options_said said;
+	struct conf *conf;	/* made of the file, or of the command line;
+				   held for the caller */
 };
 
 /*
- * Read them.  0 to go on; else the exit status to end with at once: a message
- * is on standard error (2), or help or the version on standard output (-1: 0).
+ * Read them, and the file of --config.  0 to go on; else the exit status to end
+ * with at once: a message is on standard error (2; 111 without memory), or what
+ * was asked for (help, the version, a check, an explanation) on standard output
+ * (-1: 0; 1: an explanation that no route applies).
  */
 int options_read(struct options *, int argc, char **argv);
+
+/*
+ * Read the file once more, for a reload; what the command line says besides
+ * stays said.  NULL, and why in error; also without --config.
+ */
+struct conf *options_reread(const struct options *, char *error,
+    size_t error_size);
+/* The same of a text that somebody else has read (a worker: the master's). */
+struct conf *options_read_text(const struct options *, struct idem_bytes text,
+    char *error, size_t error_size);
 
 /*
  * A time with its unit: "250ms", "10s", "5m", "24h", "7d".  False without a

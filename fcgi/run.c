@@ -4,63 +4,68 @@
 #include "lobby.h"
 #include "saved.h"
 
-#include <fcntl.h>
-#include <signal.h>
 #include <stdlib.h>
-#include <string.h>
-#include <sys/epoll.h>
-#include <sys/wait.h>
-#include <unistd.h>
+
+static const struct idem_route *
+route_of(const struct run *r)
+{
+	return &r->visit->route->route;
+}
 
 /* --- the end -------------------------------------------------------------- */
+
+/* Answers that have no body, whatever length they state (RFC 9110, 6.4.1). */
+static bool
+is_bodyless(const struct run *r)
+{
+	return r->visit->head || r->head.code == 204 || r->head.code == 304;
+}
+
+static bool
+length_met(const struct run *r)
+{
+	return r->head.has_length && r->passed == r->head.length;
+}
 
 /*
  * Whole (doc/design.md, 4): it ended by itself, with a head, with as much body
  * as it declared, and with exit status 0 unless it declared a length and met
- * it.
+ * it, or the route says that any will do.
  */
 static bool
 is_whole(const struct run *r)
 {
-	bool met = r->head.has_length && r->passed == r->head.length;
-
-	if (!r->ended || r->end.limit || !WIFEXITED(r->end.status))
-		return false;
 	if (!r->head_done || r->body.failed)
 		return false;
-	if (r->head.has_length && !met)
+	if (r->head.has_length && !length_met(r) && !is_bodyless(r))
 		return false;
-	return WEXITSTATUS(r->end.status) == 0 || met;
+	if (r->how == RUN_FAILED)
+		return length_met(r) || route_of(r)->any_exit;
+	return r->how == RUN_ENDED;
 }
 
 /* 504 if somebody ended it, 502 if it fell over by itself. */
 static enum idem_problem
 why_cut(const struct run *r)
 {
-	if (!r->ended || r->end.limit || r->body.failed)
+	if (r->how == RUN_GOES_ON || r->how == RUN_STOPPED || r->body.failed)
 		return IDEM_PROBLEM_CUT;
-	if (!WIFSIGNALED(r->end.status))
-		return IDEM_PROBLEM_DIED;
-	switch (WTERMSIG(r->end.status)) {
-	case SIGKILL:
-	case SIGTERM:
-	case SIGINT:
-	case SIGHUP:
-	case SIGALRM:
-	case SIGXCPU:
-		return IDEM_PROBLEM_CUT;
-	default:
-		return IDEM_PROBLEM_DIED;
-	}
+	return IDEM_PROBLEM_DIED;
+}
+
+static void
+close_all(struct run *r)
+{
+	run_cgi_close(r);
+	run_fcgi_close(r);
+	run_err_end(r);
 }
 
 static void
 tell(struct run *r, enum idem_run how, enum idem_problem problem)
 {
+	close_all(r);	/* what it says last on standard error is still told */
 	r->told = true;
-	loop_timer_stop(r->lobby->loop, &r->idle);
-	run_out_close(r);
-	run_err_close(r);
 	visit_ran(r->visit, how, problem);	/* r may be gone after it */
 }
 
@@ -68,15 +73,14 @@ tell(struct run *r, enum idem_run how, enum idem_problem problem)
 static bool
 is_passable(const struct run *r)
 {
-	return !r->keyed && r->ended && r->head_done &&
-	    (!r->head.has_length || r->passed == r->head.length ||
-	    r->visit->head);
+	return !r->keyed && r->how != RUN_GOES_ON && r->head_done &&
+	    (!r->head.has_length || length_met(r) || is_bodyless(r));
 }
 
-static void
-over(struct run *r)
+void
+run_over(struct run *r)
 {
-	run_head_look(r, true);
+	run_out_head(r, true);
 	if (is_whole(r) || is_passable(r))
 		tell(r, IDEM_RUN_FINISHED, IDEM_PROBLEM_NONE);
 	else
@@ -84,75 +88,9 @@ over(struct run *r)
 }
 
 void
-run_check_over(struct run *r)
+run_not_started(struct run *r, enum idem_problem problem)
 {
-	if (r->told || !r->ended)
-		return;
-	if (r->eof)
-		over(r);
-}
-
-static void
-idle_due(struct timer *t, int64_t now)
-{
-	struct run *r = (struct run *)((char *)t - offsetof(struct run, idle));
-	bool more;
-
-	if (!r->ended) {	/* its keeper is stuck, or has lost it */
-		tell(r, IDEM_RUN_CUT, IDEM_PROBLEM_CUT);
-		return;
-	}
-	/* The peer may be slow, or we have been: that is not its silence. */
-	more = r->paused || run_out_read(r);
-	if (more && (!r->keyed || now < r->until_ms)) {
-		run_idle_again(r);
-		return;
-	}
-	if (more || now < r->idle_ms)
-		r->end.limit = true;
-	r->eof = true;	/* a background child holds the pipe */
-	run_out_close(r);
-	over(r);
-}
-
-void
-run_ended(struct lobby *lobby, uint64_t id, const struct run_end *end)
-{
-	struct run *r;
-
-	for (r = lobby->runs; r != NULL && r->id != id; r = r->next)
-		;
-	if (r == NULL || r->told) {	/* nobody waits for it any more */
-		runner_settled(lobby->runner, id);
-		return;
-	}
-	r->end = *end;
-	r->ended = true;
-	if (!end->started) {
-		log_line(&lobby->log, "run=%llu not-started=\"%s\"",
-		    (unsigned long long)id, strerror(end->error));
-		tell(r, IDEM_RUN_NOT_STARTED, end->problem);
-		return;
-	}
-	if (r->keyed && (end->limit || !WIFEXITED(end->status))) {
-		/* Nothing more that counts can come. */
-		over(r);
-		return;
-	}
-	run_idle_again(r);
-	run_check_over(r);
-}
-
-void
-run_keeper_lost(struct lobby *lobby)
-{
-	struct run *r, *next;
-
-	for (r = lobby->runs; r != NULL; r = next) {
-		next = r->next;
-		if (!r->told && !r->ended)
-			tell(r, IDEM_RUN_CUT, IDEM_PROBLEM_CUT);
-	}
+	tell(r, IDEM_RUN_NOT_STARTED, problem);
 }
 
 void
@@ -160,130 +98,72 @@ run_client_gone(struct run *r)
 {
 	if (r->keyed || r->told)
 		return;
-	/* As a web server's own CGI: its next write fails, then it ends. */
-	run_out_close(r);
-	r->eof = true;
+	if (r->call != NULL) {
+		/* Nobody would read it: as a web server closes its backend. */
+		r->how = RUN_STOPPED;
+		run_over(r);
+	} else
+		run_cgi_client_gone(r);
+}
+
+void
+run_drained(struct run *r)
+{
+	if (!r->paused)
+		return;
 	r->paused = false;
-	run_check_over(r);
+	if (r->call != NULL)
+		backend_pause(r->call, false);
+	else
+		run_cgi_pause(r, false);
 }
 
 /* --- start ---------------------------------------------------------------- */
-
-static int
-watched_pipe(struct run *r, struct watch *w,
-    void (*ready)(struct watch *, uint32_t), int *write_end)
-{
-	int ends[2];
-
-	if (pipe2(ends, O_CLOEXEC | O_NONBLOCK) == -1)
-		return -1;
-	w->ready = ready;
-	/* The program's end blocks, as programs expect. */
-	if (fcntl(ends[1], F_SETFL, 0) == -1 ||
-	    loop_watch(r->lobby->loop, w, ends[0], EPOLLIN) == -1) {
-		close(ends[0]);
-		close(ends[1]);
-		return -1;
-	}
-	*write_end = ends[1];
-	return 0;
-}
-
-static void
-link_run(struct run *r)
-{
-	r->next = r->lobby->runs;
-	if (r->next != NULL)
-		r->next->prev = r;
-	r->lobby->runs = r;
-}
 
 static struct run *
 run_new(struct visit *v, bool keyed)
 {
 	static uint64_t last_id;
+	struct lobby *lobby = v->lobby;
 	struct run *r = calloc(1, sizeof *r);
 
 	if (r == NULL)
 		return NULL;
-	r->lobby = v->lobby;
+	r->lobby = lobby;
 	r->visit = v;
 	r->id = ++last_id;
 	r->keyed = keyed;
-	r->out.fd = r->err.fd = -1;
-	r->idle.due = idle_due;
-	spool_init(&r->body, LOBBY_KEPT_MAX);
+	r->out.fd = r->err.fd = r->err_fd = -1;
+	spool_init(&r->body, RUN_MEMORY);
 	r->raw.max = IDEM_HEAD_MAX + RUN_READ_SIZE;
-	link_run(r);
+	r->next = lobby->runs;
+	if (r->next != NULL)
+		r->next->prev = r;
+	lobby->runs = r;
 	v->run = r;
 	return r;
-}
-
-static int
-hand_over(struct run *r, struct run_spec *spec)
-{
-	struct visit *v = r->visit;
-	struct program_more more = {
-		.body_len = v->detail->body.len,
-		.keyed = r->keyed,
-		.key = v->x.key,
-		.attempt = v->x.attempt,
-		.deadline_ms = idem_wall_ms(&idem_clock_real) + spec->limit_ms
-	};
-	char **env = program_environment(&v->detail->params, &more);
-	int answer = -1;
-
-	spec->in = spool_fd(&v->detail->body);
-	spec->envp = env;
-	if (env != NULL && spec->in != -1 &&
-	    watched_pipe(r, &r->out, run_out_ready, &spec->out) == 0 &&
-	    watched_pipe(r, &r->err, run_err_ready, &spec->err) == 0)
-		answer = runner_start(r->lobby->runner, r->id, spec);
-	else {
-		if (spec->in != -1)
-			close(spec->in);
-		if (spec->out != -1)
-			close(spec->out);
-	}
-	free(env);
-	return answer;
 }
 
 void
 run_start(struct visit *v, bool keyed)
 {
-	struct lobby *lobby = v->lobby;
-	const struct options *o = lobby->options;
 	struct run *r = run_new(v, keyed);
-	char *const named[] = { v->detail->program.path, NULL };
-	struct run_spec spec = {
-		.path = v->detail->program.path,
-		.folder = v->detail->program.folder,
-		.argv = o->program != NULL ? o->program : named,
-		.keyed = keyed,
-		.owner = v->x.owner,
-		.slot = v->slot,
-		.limit_ms = o->limit_ms,
-		.not_after_ms = keyed ?
-		    v->x.claim_sent_ms + o->policy.lease_ms : 0,
-		.in = -1, .out = -1, .err = -1
-	};
 
-	/* A slot got for a keeper that has died since is not the next one's. */
-	if (r != NULL && lobby->runner != NULL &&
-	    runner_keeper(lobby->runner) == v->slot_keeper &&
-	    hand_over(r, &spec) == 0) {
-		r->until_ms = loop_now(lobby->loop) + o->limit_ms +
-		    o->grace_ms + RUN_IDLE_MS;
-		loop_timer(lobby->loop, &r->idle, r->until_ms + RUN_IDLE_MS);
-		v->slot = -1;	/* the keeper's now */
-		shm_add(lobby->shm, SHM_STARTS, 1);
+	/* What two readers make two things of is no request. */
+	if (r != NULL && !front_agrees(&v->lobby->front, &v->detail->params)) {
+		log_line(&v->lobby->log, "run=%llu not-started=\"libfcgi reads "
+		    "its parameters otherwise\"", (unsigned long long)r->id);
+		run_not_started(r, IDEM_PROBLEM_REQUEST_BROKEN);
+		return;
+	}
+	if (r != NULL && (v->route->program.kind == PROGRAM_FASTCGI ?
+	    run_fcgi_start(r) : run_cgi_start(r))) {
+		shm_add(v->lobby->shm, SHM_STARTS, 1);
 		return;
 	}
 	if (r != NULL) {
 		r->told = true;
-		run_out_close(r);
-		run_err_close(r);
+		close_all(r);
 	}
 	visit_ran(v, IDEM_RUN_NOT_STARTED, IDEM_PROBLEM_BUSY);
 }
@@ -293,11 +173,8 @@ run_free(struct run *r)
 {
 	if (r == NULL)
 		return;
-	if (r->keyed && r->ended && r->end.started && r->lobby->runner != NULL)
-		runner_settled(r->lobby->runner, r->id);
-	loop_timer_stop(r->lobby->loop, &r->idle);
-	run_out_close(r);
-	run_err_close(r);
+	close_all(r);
+	run_cgi_free(r);
 	if (r->prev != NULL)
 		r->prev->next = r->next;
 	else
@@ -322,20 +199,24 @@ run_saved(struct run *r, size_t kept_max, bool *kept)
 		.status = idem_buf_bytes(&r->head.status),
 		.kept = r->body.len <= kept_max && !r->head.no_store
 	};
-	bool bodyless = r->head.code == 204 || r->head.code == 304;
 	struct idem_blob *blob = NULL;
 	struct idem_buf buf = { 0 };
+	struct idem_buf body = { 0 };
 
 	/* So that fronts see a cut (doc/design.md, 4). */
-	if (!r->head.has_length && !bodyless)
+	if (!r->head.has_length && !is_bodyless(r))
 		idem_buf_printf(&r->head.lines, "Content-Length: %llu\r\n",
 		    (unsigned long long)r->body.len);
 	saved.lines = idem_buf_bytes(&r->head.lines);
-	if (saved.kept && !bodyless)
-		saved.body = idem_buf_bytes(&r->body.memory);
+	if (saved.kept && !is_bodyless(r)) {
+		spool_copy(&r->body, &body);
+		saved.body = idem_buf_bytes(&body);
+	}
 	idem_saved_write(&buf, &saved);
-	if (idem_buf_ok(&r->head.lines) && idem_buf_ok(&buf))
+	if (idem_buf_ok(&r->head.lines) && idem_buf_ok(&body) &&
+	    idem_buf_ok(&buf))
 		blob = idem_blob_new(idem_buf_bytes(&buf));
+	idem_buf_free(&body);
 	idem_buf_free(&buf);
 	*kept = saved.kept;
 	return blob;

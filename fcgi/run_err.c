@@ -3,20 +3,10 @@
 
 #include "lobby.h"
 
-#include <errno.h>
-#include <stddef.h>
-#include <unistd.h>
-
-#define READ_SIZE (16 * 1024)
 #define LINE_LEN_MAX 1024u
 #define LINE_MORE 64u		/* that the log adds to each */
 #define LOGGED_MAX (64u * 1024u)	/* of one run */
-
-static struct run *
-run_of(struct watch *w)
-{
-	return (struct run *)((char *)w - offsetof(struct run, err));
-}
+#define QUEUED_MAX (1024u * 1024u)	/* for a front, not yet taken */
 
 static void
 flush(struct run *r)
@@ -54,42 +44,35 @@ take(struct run *r, const char *at, size_t len)
 	r->err_left_out += len - i;
 }
 
-static ssize_t
-read_some(struct run *r)
+/*
+ * A web server's own log gets them raw, as its own programs' words.  Who floods
+ * a front that does not read is not held up, for that may be a client's doing,
+ * nor kept in memory: the rest goes to our log, up to its limit.
+ */
+static bool
+to_front(struct run *r, struct idem_bytes bytes)
 {
-	char at[READ_SIZE];
-	ssize_t n = read(r->err.fd, at, sizeof at);
-
-	if (n > 0)
-		take(r, at, (size_t)n);
-	return n;
+	if (!r->visit->conf->stderr_to_front || r->visit->conn == NULL ||
+	    r->told || conn_queued(r->visit->conn) > QUEUED_MAX)
+		return false;
+	conn_write_err(r->visit->conn, bytes);
+	return true;
 }
 
 void
-run_err_close(struct run *r)
+run_err_bytes(struct run *r, struct idem_bytes bytes)
 {
-	int i;
+	if (!to_front(r, bytes))
+		take(r, bytes.at, bytes.len);
+}
 
-	if (r->err.fd == -1)
-		return;
-	/* As much as a pipe holds: a child it left may write for ever. */
-	for (i = 0; i < RUN_PIPE_SIZE / READ_SIZE && read_some(r) > 0; i++)
-		;
+void
+run_err_end(struct run *r)
+{
 	flush(r);
 	if (r->err_left_out > 0)
 		log_line(&r->lobby->log, "run=%llu stderr-left-out=%llu",
 		    (unsigned long long)r->id,
 		    (unsigned long long)r->err_left_out);
-	loop_close(r->lobby->loop, &r->err);
-}
-
-void
-run_err_ready(struct watch *w, uint32_t events)
-{
-	struct run *r = run_of(w);
-	ssize_t n = read_some(r);
-
-	(void)events;
-	if (n == 0 || (n == -1 && errno != EAGAIN && errno != EINTR))
-		run_err_close(r);
+	r->err_left_out = 0;
 }

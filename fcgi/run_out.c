@@ -5,24 +5,7 @@
 #include "reply.h"
 #include "saved.h"
 
-#include <errno.h>
-#include <fcntl.h>
-#include <sys/epoll.h>
-#include <unistd.h>
-
 #define QUEUED_MAX (256u * 1024u)	/* streamed, not yet taken */
-
-static struct run *
-run_of_out(struct watch *w)
-{
-	return (struct run *)((char *)w - offsetof(struct run, out));
-}
-
-void
-run_out_close(struct run *r)
-{
-	loop_close(r->lobby->loop, &r->out);
-}
 
 static void
 stream_head(struct run *r)
@@ -37,7 +20,7 @@ stream_head(struct run *r)
 	};
 
 	idem_reply_answer(&head, &saved, r->visit->admit == IDEM_EXEMPT &&
-	    r->visit->key_sent ? IDEM_SAYS_IGNORED : IDEM_SAYS_NONE, true);
+	    r->visit->key_sent ? IDEM_SAYS_IGNORED : IDEM_SAYS_NONE, NULL);
 	if (idem_buf_ok(&head))
 		conn_write(conn, idem_buf_bytes(&head));
 	else
@@ -60,22 +43,38 @@ within_length(const struct run *r, struct idem_bytes body)
 }
 
 static void
+pause_if_slow(struct run *r)
+{
+	if (conn_queued(r->visit->conn) <= QUEUED_MAX || r->paused)
+		return;
+	r->paused = true;
+	if (r->call != NULL)
+		backend_pause(r->call, true);
+	else
+		run_cgi_pause(r, true);
+}
+
+/* Of an answer that has none a program may write one all the same. */
+static bool
+has_body(const struct run *r)
+{
+	return !r->visit->head && r->head.code != 204 && r->head.code != 304;
+}
+
+static void
 body_bytes(struct run *r, struct idem_bytes body)
 {
 	body = within_length(r, body);
 	if (body.len == 0)
 		return;
 	r->passed += body.len;
+	if (!has_body(r))
+		return;
 	if (r->keyed) {
 		spool_add(&r->body, body);
-		return;
-	}
-	if (r->visit->conn == NULL)
-		return;
-	conn_write(r->visit->conn, body);
-	if (conn_queued(r->visit->conn) > QUEUED_MAX && !r->paused) {
-		r->paused = true;
-		loop_change(r->lobby->loop, &r->out, 0);
+	} else if (r->visit->conn != NULL) {
+		conn_write(r->visit->conn, body);
+		pause_if_slow(r);
 	}
 }
 
@@ -94,7 +93,7 @@ head_whole(struct run *r)
 }
 
 void
-run_head_look(struct run *r, bool ended)
+run_out_head(struct run *r, bool ended)
 {
 	if (r->head_done || r->head_broken)
 		return;
@@ -114,8 +113,8 @@ run_head_look(struct run *r, bool ended)
 	}
 }
 
-static void
-out_bytes(struct run *r, struct idem_bytes bytes)
+void
+run_out_bytes(struct run *r, struct idem_bytes bytes)
 {
 	if (r->head_done) {
 		body_bytes(r, bytes);
@@ -127,61 +126,5 @@ out_bytes(struct run *r, struct idem_bytes bytes)
 	if (!idem_buf_ok(&r->raw))
 		r->head_broken = true;
 	else
-		run_head_look(r, false);
-}
-
-/* A key must not wait for ever for a child that writes on and on. */
-void
-run_idle_again(struct run *r)
-{
-	int64_t at_ms = loop_now(r->lobby->loop) + RUN_IDLE_MS;
-
-	r->idle_ms = at_ms;
-	if (r->keyed && at_ms > r->until_ms)
-		at_ms = r->until_ms;
-	if (r->ended && !r->eof)
-		loop_timer(r->lobby->loop, &r->idle, at_ms);
-}
-
-/* True: there was something.  At its end eof is set. */
-bool
-run_out_read(struct run *r)
-{
-	static char at[RUN_READ_SIZE];
-	ssize_t n = read(r->out.fd, at, sizeof at);
-
-	if (n == (ssize_t)sizeof at && !r->wide) {
-		r->wide = true;		/* much is to come */
-		fcntl(r->out.fd, F_SETPIPE_SZ, RUN_PIPE_SIZE);	/* a hint */
-	}
-	if (n > 0)
-		out_bytes(r, (struct idem_bytes){ at, (size_t)n });
-	else if (n == 0 || (errno != EAGAIN && errno != EINTR))
-		r->eof = true;
-	return n > 0;
-}
-
-void
-run_out_ready(struct watch *w, uint32_t events)
-{
-	struct run *r = run_of_out(w);
-
-	if (r->paused && (events & (EPOLLHUP | EPOLLERR)) == 0)
-		return;
-	if (run_out_read(r))
-		run_idle_again(r);
-	if (r->eof) {
-		run_out_close(r);
-		run_check_over(r);
-	}
-}
-
-void
-run_drained(struct run *r)
-{
-	if (!r->paused)
-		return;
-	r->paused = false;
-	if (r->out.fd != -1)
-		loop_change(r->lobby->loop, &r->out, EPOLLIN);
+		run_out_head(r, false);
 }

@@ -11,7 +11,7 @@
 #include <sys/mman.h>
 #include <unistd.h>
 
-#define PAGE_MAGIC "idemst01"	/* another order of counters: another one */
+#define PAGE_MAGIC "idemst02"	/* another order of counters: another one */
 #define PAGE_PREFIX "stats."
 #define PAGES_A_PID 16		/* namesakes in other process name spaces */
 
@@ -43,6 +43,9 @@ static const char *const count_texts[SHM_COUNTS] = {
 	[SHM_LOBBY_DEATHS] = "lobby-deaths",
 	[SHM_KEEPER_DEATHS] = "keeper-deaths",
 	[SHM_STORE_ERRORS] = "store-errors",
+	[SHM_DROPPED] = "dropped-params",
+	[SHM_RELEASED] = "released",
+	[SHM_RELOADS] = "reloads",
 };
 
 void

@@ -28,8 +28,7 @@ call_of(struct lobby *lobby, enum idem_store_op op, idem_store_done *done)
 {
 	return (struct idem_store_call){
 		.op = op,
-		.deadline_ms = loop_now(lobby->loop) + lobby->times.call_ms,
-		.tombstone_ms = lobby->times.tombstone_ms,
+		.deadline_ms = loop_now(lobby->loop) + LOBBY_CALL_MS,
 		.max = SWEEP_ROWS,
 		.done = done,
 		.arg = lobby
@@ -67,13 +66,10 @@ marked(void *arg, const struct idem_store_result *r)
 static void
 judge(struct lobby *lobby, const struct idem_listed *row, int64_t now_ms)
 {
-	const struct options *o = lobby->options;
 	struct idem_store_call call;
 	char key[9];
 
-	if (idem_run_proof(&row->record, now_ms, &lobby->boot,
-	    idem_run_lock_state(lobby->lock_folder, &row->record.owner),
-	    o->policy.lease_ms, o->limit_ms, o->grace_ms) == IDEM_PROOF_NONE)
+	if (lobby_proof(lobby, &row->record, now_ms) == IDEM_PROOF_NONE)
 		return;
 	idem_hex(row->key.at, 4, key);
 	log_line(&lobby->log, "key=%s attempt=%u state=unknown source=sweep",
@@ -106,9 +102,8 @@ listed(void *arg, const struct idem_store_result *r)
 static void
 tidy(struct lobby *lobby)
 {
-	const struct options *o = lobby->options;
-	int64_t age_ms = 2 * ((int64_t)o->policy.lease_ms + o->limit_ms +
-	    o->grace_ms);
+	int64_t age_ms = 2 * ((int64_t)lobby->lease_max_ms +
+	    lobby->limit_max_ms + lobby->conf->grace_ms);
 
 	if (lobby->worker == 0 && lobby->sweep_rounds++ % TIDY_ROUNDS == 0)
 		idem_run_lock_tidy(lobby->lock_folder,
@@ -140,6 +135,15 @@ rest(struct lobby *lobby, bool more)
 	if (lobby->sweep_pending == 0 && !lobby->stopping)
 		loop_timer(lobby->loop, &lobby->sweep,
 		    loop_now(lobby->loop) + pause);
+}
+
+/* For a lobby that would end before its first round. */
+void
+sweep_once(struct lobby *lobby)
+{
+	loop_timer_stop(lobby->loop, &lobby->sweep);
+	if (lobby->sweep_pending == 0)
+		due(&lobby->sweep, loop_now(lobby->loop));
 }
 
 /* Workers start apart, so that they do not meet at the ledger. */

@@ -1,8 +1,6 @@
 /* SPDX-License-Identifier: ISC */
 #include "lobby.h"
 
-#include "run_lock.h"
-
 #include <stddef.h>
 
 static struct visit *
@@ -86,7 +84,7 @@ queue_join(struct visit *v, uint32_t wait_ms)
 {
 	struct lobby *lobby = v->lobby;
 
-	if (queueing(lobby) >= lobby->options->queue)
+	if (queueing(lobby) >= lobby->conf->queue)
 		return false;
 	v->wait.due = queue_due;
 	if (loop_timer(lobby->loop, &v->wait,
@@ -110,8 +108,9 @@ slot(struct idem_exchange *x, const struct idem_effect *fx)
 	struct visit *v = visit_of(x);
 	struct idem_event ev = { .op = IDEM_SLOT, .slot = IDEM_SLOT_FULL };
 
-	/* Nobody overtakes those who queue. */
-	if (v->lobby->queue_len == 0 && get_slot(v))
+	/* Slots are for programs of our own; and nobody overtakes a queue. */
+	if (v->route->program.kind == PROGRAM_FASTCGI ||
+	    (v->lobby->queue_len == 0 && get_slot(v)))
 		ev.slot = IDEM_SLOT_GOT;
 	else if (fx->queued && queue_join(v, fx->wait_ms)) {
 		/* One may have come free before we were seen to queue. */
@@ -230,7 +229,9 @@ static void
 cache(struct idem_exchange *x, const struct idem_effect *fx)
 {
 	const struct idem_event ev = { .op = IDEM_CACHE };
-	struct lobby *lobby = visit_of(x)->lobby;
+	const struct visit *v = visit_of(x);
+	struct lobby *lobby = v->lobby;
+	int64_t age_ms = v->conf->cache_age_ms;
 	const struct idem_cached entry = {
 		.key = x->key,
 		.fingerprint = x->fingerprint,
@@ -238,10 +239,13 @@ cache(struct idem_exchange *x, const struct idem_effect *fx)
 		.answer = (uintptr_t)x->answer,
 		.size = x->answer != NULL ? x->answer->len : 0,
 		.purges = x->purges,
-		.until_ms = loop_now(lobby->loop) + LOBBY_CACHE_AGE_MS
+		.until_ms = loop_now(lobby->loop) + (x->times->keep_ms <
+		    age_ms ? x->times->keep_ms : age_ms)
 	};
+	/* When one that was found ends, only the arbiter knows. */
+	bool lasts = !x->anew || v->run != NULL;
 
-	if (fx->where == IDEM_AT_LOCAL && x->answer != NULL) {
+	if (fx->where == IDEM_AT_LOCAL && x->answer != NULL && lasts) {
 		idem_blob_take(x->answer);
 		if (!idem_cache_keep(&lobby->cache, &entry))
 			idem_blob_drop(x->answer);
@@ -307,12 +311,7 @@ static enum idem_proof
 proof(struct idem_exchange *x, const struct idem_record *record_,
     int64_t now_ms)
 {
-	const struct lobby *lobby = visit_of(x)->lobby;
-	const struct options *o = lobby->options;
-
-	return idem_run_proof(record_, now_ms, &lobby->boot,
-	    idem_run_lock_state(lobby->lock_folder, &record_->owner),
-	    o->policy.lease_ms, o->limit_ms, o->grace_ms);
+	return lobby_proof(visit_of(x)->lobby, record_, now_ms);
 }
 
 static void

@@ -3,6 +3,7 @@
 
 #include "reply.h"
 
+#include <stdio.h>
 #include <stdlib.h>
 
 static void
@@ -17,8 +18,9 @@ log_visit(const struct visit *v, int status, enum idem_mark says,
 	if (v->detail != NULL)
 		log_word(method, sizeof method, v->detail->method);
 	if (v->detail != NULL)
-		log_word(path, sizeof path,
-		    (const char *)visit_param(v->detail, "SCRIPT_NAME").at);
+		log_word(path, sizeof path, v->detail->path.len > 0 &&
+		    idem_buf_ok(&v->detail->path) ?
+		    (const char *)v->detail->path.at : "");
 	if (v->admit == IDEM_KEYED)
 		idem_hex(v->x.key.at, 4, key);
 	log_open(log);
@@ -56,6 +58,7 @@ count(struct lobby *lobby, enum idem_mark says)
 		{ IDEM_SAYS_EXPIRED, SHM_EXPIRED },
 		{ IDEM_SAYS_NOT_STARTED, SHM_NOT_STARTED },
 		{ IDEM_SAYS_UNRECORDED, SHM_UNRECORDED },
+		{ IDEM_SAYS_RELEASED, SHM_RELEASED },
 		{ IDEM_SAYS_NOT_KEPT, SHM_NOT_KEPT },
 		{ IDEM_SAYS_IGNORED, SHM_IGNORED }
 	};
@@ -71,6 +74,12 @@ static int
 write_saved(struct visit *v, enum idem_mark says)
 {
 	struct idem_blob *answer = v->x.answer;
+	const struct idem_words *left_out = &v->route->route.not_replayed;
+	const struct idem_replay replay = {
+		.identity = v->identity,
+		.left_out = left_out->at,
+		.left_out_len = left_out->len
+	};
 	struct idem_buf head = { 0 };
 	struct idem_saved saved;
 	uint64_t len;
@@ -80,7 +89,7 @@ write_saved(struct visit *v, enum idem_mark says)
 		abort();	/* we wrote it, or have read it before */
 	if (v->conn == NULL)
 		return saved.code;
-	idem_reply_answer(&head, &saved, says, v->identity);
+	idem_reply_answer(&head, &saved, says, &replay);
 	conn_write(v->conn, idem_buf_bytes(&head));
 	if (saved.body.len > 0)
 		conn_write_blob(v->conn, answer, (size_t)((const uint8_t *)
@@ -95,7 +104,7 @@ write_saved(struct visit *v, enum idem_mark says)
 			conn_write_file(v->conn, fd, len);
 	}
 	if (v->conn != NULL && idem_buf_ok(&head))
-		conn_end(v->conn, 0);
+		conn_end(v->conn, v->run != NULL ? v->run->app_status : 0);
 	else if (v->conn != NULL)
 		conn_cut(v->conn);
 	v->conn = NULL;
@@ -103,11 +112,27 @@ write_saved(struct visit *v, enum idem_mark says)
 	return saved.code;
 }
 
+/* What people want to know besides; its text is kept in `room`. */
+static const char *
+detail_of(const struct visit *v, enum idem_problem problem, char *room,
+    size_t size)
+{
+	char parts[80];
+
+	if (problem != IDEM_PROBLEM_MISMATCH || v->x.differs == 0)
+		return NULL;
+	idem_parts_text(v->x.differs, parts, sizeof parts);
+	snprintf(room, size, "What differs: %s.", parts);
+	return room;
+}
+
 static int
 write_problem(struct visit *v, const struct idem_effect *fx,
     enum idem_mark says)
 {
+	char detail[128];
 	const struct idem_problem_more more = {
+		.detail = detail_of(v, fx->problem, detail, sizeof detail),
 		.attempt = fx->attempt,
 		.since_ms = fx->problem == IDEM_PROBLEM_UNKNOWN ?
 		    v->x.since_ms : 0,
@@ -147,7 +172,7 @@ write_passed(struct visit *v, const struct idem_effect *fx,
 		if (fx->body == IDEM_BODY_PROBLEM)
 			conn_cut(v->conn);
 		else
-			conn_end(v->conn, 0);
+			conn_end(v->conn, r != NULL ? r->app_status : 0);
 		v->conn = NULL;
 	}
 	return code;
@@ -162,7 +187,7 @@ note_end(struct visit *v, const struct idem_effect *fx, enum idem_mark says)
 	if (fx->body == IDEM_BODY_SAVED ||
 	    fx->problem == IDEM_PROBLEM_NOT_KEPT)
 		end = IDEM_WOKEN_COMPLETED;
-	else if (says == IDEM_SAYS_NOT_STARTED)
+	else if (says == IDEM_SAYS_NOT_STARTED || says == IDEM_SAYS_RELEASED)
 		end = IDEM_WOKEN_RELEASED;
 	else if (says == IDEM_SAYS_UNKNOWN)
 		end = IDEM_WOKEN_UNKNOWN;

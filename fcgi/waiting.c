@@ -82,9 +82,12 @@ waiting_look(struct visit *v, struct idem_event *ev)
 		return;
 	v->flight = idem_waiters_lead(w, &v->x.key, &v->x.fingerprint,
 	    &v->x.guard, v->person.number, &found);
-	if (v->flight == IDEM_NOWHERE && found != IDEM_NOWHERE)
+	if (v->flight == IDEM_NOWHERE && found != IDEM_NOWHERE) {
 		ev->look = idem_waiters_compare(w, found, &v->x.fingerprint,
 		    &v->x.guard);
+		v->x.differs = idem_fingerprint_differs(&v->x.fingerprint,
+		    &flight_of(v->lobby, found)->fingerprint);
+	}
 	/* No room for a flight: the arbiter decides all the same. */
 }
 
@@ -167,12 +170,13 @@ unpark(struct parked *p)
 {
 	struct lobby *lobby = p->lobby;
 	const struct idem_flight *f = flight_of(lobby, p->flight);
-	struct visit *v = visit_new(lobby, p->conn, p->began_ms);
+	struct visit *v = visit_new(lobby, p->conf, p->conn, p->began_ms);
 	struct idem_event ev = { .op = IDEM_ADMIT, .now_ms = p->began_ms };
 	struct idem_effects fxs;
 
 	if (v == NULL)
 		return NULL;
+	v->route = p->route;
 	v->admit = IDEM_KEYED;
 	v->admitted = true;
 	v->html = p->html;
@@ -180,7 +184,7 @@ unpark(struct parked *p)
 	v->x.key = f->key;
 	v->x.fingerprint = f->fingerprint;
 	v->x.guard = f->guard;
-	idem_exchange_init(&v->x, &lobby->options->policy);
+	visit_begin_exchange(v);
 	ev.admit = IDEM_KEYED;
 	idem_gate_step(&v->x.gate, &ev);
 	ev = (struct idem_event){
@@ -197,6 +201,7 @@ parked_free(struct parked *p)
 	loop_timer_stop(p->lobby->loop, &p->timer);
 	lobby_person_remove(p->lobby, &p->person);
 	waiting_one_less(p->lobby);
+	conf_drop(p->conf);
 	free(p);
 }
 
@@ -270,6 +275,8 @@ parked_new(struct visit *v)
 		return NULL;
 	p->person.kind = PERSON_PARKED;
 	p->lobby = lobby;
+	p->conf = conf_hold(v->conf);
+	p->route = v->route;
 	p->conn = v->conn;
 	p->began_ms = v->began_ms;
 	p->html = v->html;
@@ -287,6 +294,7 @@ parked_new(struct visit *v)
 	loop_timer_stop(lobby->loop, &p->timer);
 	if (p->person.number != IDEM_NOWHERE)
 		lobby_person_remove(lobby, &p->person);
+	conf_drop(p->conf);
 	free(p);
 	return NULL;
 }

@@ -57,7 +57,7 @@ start_keeper(struct master *m, uint64_t number, int ends[2])
 		.shm = m->shm,
 		.number = number,
 		.lock_folder = m->lock_folder,
-		.grace_ms = m->options->grace_ms
+		.grace_ms = m->conf->grace_ms
 	};
 	pid_t pid;
 
@@ -81,6 +81,11 @@ start_lobby(struct master *m, uint32_t i, int ends[2])
 {
 	struct lobby_options lo = {
 		.options = m->options,
+		.conf = m->conf,
+		.lease_max_ms = m->lease_max_ms,
+		.limit_max_ms = m->limit_max_ms,
+		.peers = &m->peers,
+		.only = -1,
 		.shm = m->shm,
 		.worker = i,
 		.listener = m->listener,
@@ -103,10 +108,11 @@ start_lobby(struct master *m, uint32_t i, int ends[2])
 	return pid;
 }
 
-static void
-send_keeper(int control, uint64_t number, int fd)
+/* 0; -1: a lobby that is not there any more, or does not listen. */
+static int
+tell_lobby(int control, const struct lobby_message *message, int fd)
 {
-	struct lobby_keeper tell = { .number = number };
+	struct lobby_message tell = *message;
 	union {
 		char at[CMSG_SPACE(sizeof(int))];
 		struct cmsghdr align;
@@ -117,18 +123,16 @@ send_keeper(int control, uint64_t number, int fd)
 		.msg_control = rights.at, .msg_controllen = sizeof rights.at
 	};
 	struct cmsghdr *c = CMSG_FIRSTHDR(&msg);
+	ssize_t n;
 
 	c->cmsg_level = SOL_SOCKET;
 	c->cmsg_type = SCM_RIGHTS;
 	c->cmsg_len = CMSG_LEN(sizeof fd);
 	memcpy(CMSG_DATA(c), &fd, sizeof fd);
-	/*
-	 * A lobby that is not there any more is started anew, with another; one
-	 * that does not listen loses this one, which ends, and gets the next.
-	 */
-	while (sendmsg(control, &msg, MSG_NOSIGNAL | MSG_DONTWAIT) == -1 &&
-	    errno == EINTR)
-		;
+	do {
+		n = sendmsg(control, &msg, MSG_NOSIGNAL | MSG_DONTWAIT);
+	} while (n == -1 && errno == EINTR);
+	return n == -1 ? -1 : 0;
 }
 
 static void
@@ -151,7 +155,12 @@ give_keeper(struct master *m, uint32_t i)
 	}
 	log_line(&m->log, "worker=%u keeper=%d started lobby=%d", i,
 	    (int)w->keeper, (int)w->lobby);
-	send_keeper(w->control, number, ends[0]);
+	/*
+	 * A lobby that is gone is started anew, with another; one that does not
+	 * listen loses this one, which ends, and gets the next.
+	 */
+	tell_lobby(w->control, &(struct lobby_message){
+	    .what = LOBBY_KEEPER, .number = number }, ends[0]);
 	close(ends[0]);
 }
 
@@ -354,6 +363,19 @@ workers_any(const struct master *m)
 		if (m->worker[i].lobby != 0 || m->worker[i].keeper != 0)
 			return true;
 	return m->orphans != NULL;
+}
+
+/* Who cannot be told ends gracefully; the next one has the new one from us. */
+void
+workers_reload(struct master *m, int text)
+{
+	const struct lobby_message message = { .what = LOBBY_CONF };
+	uint32_t i;
+
+	for (i = 0; i < m->shm->workers; i++)
+		if (m->worker[i].lobby != 0 &&
+		    tell_lobby(m->worker[i].control, &message, text) == -1)
+			kill(m->worker[i].lobby, SIGTERM);
 }
 
 void

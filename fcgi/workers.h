@@ -4,6 +4,7 @@
 
 #include "log.h"
 #include "options.h"
+#include "peers.h"
 #include "shm.h"
 
 #include <sys/types.h>
@@ -35,13 +36,17 @@ struct orphan {
 
 struct master {
 	const struct options *options;
+	struct conf *conf;	/* in force */
+	struct peers peers;
 	struct shm *shm;
+	/* The largest that were in force. */
+	uint32_t lease_max_ms, limit_max_ms;
 	int listener, lock_folder;
 	struct worker worker[SHM_WORKERS_MAX];
 	struct orphan *orphans;
 	struct log log;
 	bool stopping, at_once;
-	int64_t stop_ms;
+	int64_t told_ms, stop_ms;	/* to stop; when patience ends */
 };
 
 int64_t workers_now_ms(void);
@@ -53,6 +58,8 @@ void workers_reap(struct master *);
 /* When the next one is due; INT64_MAX: none. */
 int64_t workers_due_ms(const struct master *);
 bool workers_any(const struct master *);	/* does one live? */
+/* Give all lobbies the text of a new configuration: m->conf is it already. */
+void workers_reload(struct master *, int text);
 /* To all lobbies, and to all keepers if so said. */
 void workers_signal(struct master *, int signal, bool keepers);
 

@@ -4,18 +4,6 @@
 #include <string.h>
 #include <strings.h>
 
-static void
-mark(struct idem_buf *head, enum idem_mark says)
-{
-	if (says == IDEM_SAYS_NONE)
-		return;
-	idem_buf_text(head, "Idempotency-Status: ");
-	idem_buf_text(head, idem_mark_text(says));
-	idem_buf_text(head, "\r\n");
-	if (says == IDEM_SAYS_REPLAYED)
-		idem_buf_text(head, "Idempotent-Replayed: true\r\n");
-}
-
 /* Up to and with the CRLF that every line of a saved answer ends in. */
 static struct idem_bytes
 next_line(struct idem_bytes *left)
@@ -31,41 +19,84 @@ next_line(struct idem_bytes *left)
 }
 
 static bool
-is_set_cookie(struct idem_bytes line)
+is_named(struct idem_bytes line, const char *name)
 {
-	static const char name[] = "Set-Cookie:";
+	size_t len = strlen(name);
 
-	return line.len >= sizeof name - 1 &&
-	    strncasecmp(line.at, name, sizeof name - 1) == 0;
+	return line.len > len && strncasecmp(line.at, name, len) == 0 &&
+	    ((const char *)line.at)[len] == ':';
 }
 
-/* Somebody else's cookie: without an identity a replay may not carry it. */
-static void
-lines_without_cookies(struct idem_buf *head, struct idem_bytes lines)
+/* Whether a page of another origin may see the answer (Fetch, 3.2). */
+static bool
+is_shared(struct idem_bytes lines)
 {
 	struct idem_bytes line;
 
 	while (lines.len > 0) {
 		line = next_line(&lines);
-		if (!is_set_cookie(line))
+		if (is_named(line, "Access-Control-Allow-Origin"))
+			return true;
+	}
+	return false;
+}
+
+static void
+mark(struct idem_buf *head, enum idem_mark says)
+{
+	if (says == IDEM_SAYS_NONE)
+		return;
+	idem_buf_text(head, "Idempotency-Status: ");
+	idem_buf_text(head, idem_mark_text(says));
+	idem_buf_text(head, "\r\n");
+	if (says == IDEM_SAYS_REPLAYED)
+		idem_buf_text(head, "Idempotent-Replayed: true\r\n");
+}
+
+static bool
+is_left_out(struct idem_bytes line, const struct idem_replay *replay)
+{
+	size_t i;
+
+	/* Somebody else's: without an identity a replay may not carry it. */
+	if (!replay->identity && is_named(line, "Set-Cookie"))
+		return true;
+	for (i = 0; i < replay->left_out_len; i++)
+		if (is_named(line, replay->left_out[i]))
+			return true;
+	return false;
+}
+
+static void
+replayed_lines(struct idem_buf *head, struct idem_bytes lines,
+    const struct idem_replay *replay)
+{
+	struct idem_bytes line;
+
+	while (lines.len > 0) {
+		line = next_line(&lines);
+		if (!is_left_out(line, replay))
 			idem_buf_append(head, line.at, line.len);
 	}
 }
 
 void
 idem_reply_answer(struct idem_buf *head, const struct idem_saved *saved,
-    enum idem_mark says, bool identity)
+    enum idem_mark says, const struct idem_replay *replay)
 {
 	if (saved->has_status) {
 		idem_buf_text(head, "Status: ");
 		idem_buf_append(head, saved->status.at, saved->status.len);
 		idem_buf_text(head, "\r\n");
 	}
-	if (says == IDEM_SAYS_REPLAYED && !identity)
-		lines_without_cookies(head, saved->lines);
+	if (says == IDEM_SAYS_REPLAYED)
+		replayed_lines(head, saved->lines, replay);
 	else
 		idem_buf_append(head, saved->lines.at, saved->lines.len);
 	mark(head, says);
+	if (says != IDEM_SAYS_NONE && is_shared(saved->lines))
+		idem_buf_text(head, "Access-Control-Expose-Headers: "
+		    "Idempotency-Status, Idempotent-Replayed\r\n");
 	idem_buf_text(head, "\r\n");
 }
 

@@ -10,13 +10,21 @@
  * front to turn into HTTP: Status, fields, ours, and the blank line.
  */
 
+/* What a replay leaves out of the saved answer. */
+struct idem_replay {
+	bool identity;		/* false: Set-Cookie, which is somebody's */
+	const char *const *left_out;	/* names of fields, by the route */
+	size_t left_out_len;
+};
+
 /*
  * Of a saved answer, or of a fresh one in the same form.  A replay says so in
  * Idempotent-Replayed too, and has no Set-Cookie unless the scope names an
- * identity (doc/design.md, 2).
+ * identity (doc/design.md, 2).  Scripts of other origins that may see the answer
+ * may see our fields in it.  The last is looked at for a replay only.
  */
 void idem_reply_answer(struct idem_buf *head, const struct idem_saved *,
-    enum idem_mark, bool identity);
+    enum idem_mark, const struct idem_replay *);
 
 /*
  * Of a problem, head and body.  `no_body` (HEAD) leaves the body out, not its

@@ -6,10 +6,13 @@
 #include <errno.h>
 #include <stdarg.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
+#include <time.h>
 #include <unistd.h>
 
 #define STARTS_MS 20000
+#define LOGGED_MS 20000
 
 static void
 words(const struct rig_answer *answer, char *out, size_t size)
@@ -82,6 +85,32 @@ ask_start(struct rig *rig, const char *const *options)
 {
 	if (rig_start(rig, options) == -1)
 		bail_out("idemd does not start");
+}
+
+int
+ask_logged(struct rig *rig, const char *text)
+{
+	char *log = rig_slurp(rig, "log");
+	const char *at = log;
+	int n = 0;
+
+	while (at != NULL && (at = strstr(at, text)) != NULL) {
+		at += strlen(text);
+		n++;
+	}
+	free(log);
+	return n;
+}
+
+bool
+ask_await_logged(struct rig *rig, const char *text, int times)
+{
+	const struct timespec pause = { 0, 5 * 1000 * 1000 };
+	int64_t until_ms = rig_now_ms() + LOGGED_MS;
+
+	while (ask_logged(rig, text) < times && rig_now_ms() < until_ms)
+		nanosleep(&pause, NULL);
+	return ask_logged(rig, text) >= times;
 }
 
 long

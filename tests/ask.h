@@ -27,6 +27,11 @@ void ask_end(struct rig *, int fd, struct rig_answer *);
 /* Start idemd or bail out. */
 void ask_start(struct rig *, const char *const *options);
 
+/* How often a text stands in the log. */
+int ask_logged(struct rig *, const char *text);
+/* Until it stands there so often; false after 20 s. */
+bool ask_await_logged(struct rig *, const char *text, int times);
+
 /* Programs of these tests append a line to the file "starts" beside them. */
 #define COUNT "#!/bin/sh\necho \"$HTTP_X_ROW\" >>starts\n"
 /* And wait while the file "hold" is there. */

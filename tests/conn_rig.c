@@ -30,7 +30,7 @@ call_free(struct call *call)
 	while (*at != call)
 		at = &(*at)->next;
 	*at = call->next;
-	params_free(&call->params);
+	idem_params_free(&call->params);
 	idem_buf_free(&call->body);
 	free(call);
 }
@@ -65,7 +65,7 @@ refuse(struct call *call)
 }
 
 static void
-on_begun(struct conn *c, void *arg, struct params *params)
+on_begun(struct conn *c, void *arg, struct idem_params *params)
 {
 	struct conn_rig *rig = arg;
 	struct call *call = calloc(1, sizeof *call);
@@ -107,12 +107,15 @@ on_whole(struct conn *c, void *user)
 }
 
 static void
-on_too_large(struct conn *c, void *arg)
+on_refused(struct conn *c, void *arg, enum conn_refused why)
 {
 	struct conn_rig *rig = arg;
 
-	rig->too_large++;
-	conn_write(c, idem_bytes_text("Status: 431 Too Large\r\n\r\n"));
+	rig->too_large += why == CONN_TOO_LARGE;
+	rig->unreadable += why == CONN_UNREADABLE;
+	conn_write(c, idem_bytes_text(why == CONN_TOO_LARGE ?
+	    "Status: 431 Too Large\r\n\r\n" :
+	    "Status: 400 Bad Request\r\n\r\n"));
 	conn_end(c, 0);
 }
 
@@ -154,7 +157,7 @@ static const struct conn_user user = {
 	.begun = on_begun,
 	.body = on_body,
 	.whole = on_whole,
-	.too_large = on_too_large,
+	.refused = on_refused,
 	.closed = on_closed,
 	.drained = on_drained,
 };
@@ -177,10 +180,10 @@ conn_rig_open(struct conn_rig *rig)
 		.boot_ms = rig_now, .wall_ms = rig_now, .arg = rig
 	};
 	rig->loop = loop_new(&rig->clock);
-	if (rig->loop == NULL || front_init(&rig->front) == -1)
-		bail_out("no loop, or no front");
+	if (rig->loop == NULL)
+		bail_out("no loop");
 	rig->all = (struct conns){
-		.loop = rig->loop, .front = &rig->front,
+		.loop = rig->loop,
 		.limits = conn_limits_default, .user = &user, .arg = rig,
 		.log = on_log,
 	};
@@ -193,7 +196,6 @@ conn_rig_close(struct conn_rig *rig)
 	conns_free(&rig->all);
 	while (rig->calls != NULL)
 		call_free(rig->calls);
-	front_free(&rig->front);
 	loop_free(rig->loop);
 }
 

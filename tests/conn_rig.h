@@ -18,7 +18,7 @@ struct conn_rig;
 struct call {
 	struct conn_rig *rig;
 	struct conn *conn;
-	struct params params;
+	struct idem_params params;
 	struct idem_buf body;
 	struct call *next;
 };
@@ -27,7 +27,6 @@ struct conn_rig {
 	struct idem_clock clock;
 	int64_t now_ms;
 	struct loop *loop;
-	struct front front;
 	struct conns all;
 	struct call *calls;	/* not yet ended or closed */
 
@@ -37,7 +36,8 @@ struct conn_rig {
 	void (*on_drained)(struct call *);
 
 	/* What the user was told. */
-	int begun, whole, closed, drained, too_large, logged;
+	int begun, whole, closed, drained, too_large, unreadable;
+	int logged;
 	size_t body_len;
 	char params_text[64];	/* the last request's first parameter */
 	char log_text[64];	/* the last complaint */

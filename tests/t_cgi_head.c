@@ -24,11 +24,11 @@ static const struct {
 	int code;
 	uint64_t length;
 } whole[] = {
-	{ "a Content-Type is enough", CT "\n",
+	{ "a Content-Type is enough [R15]", CT "\n",
 	  NULL, CT_OUT, "t", 200, 0 },
-	{ "CRLF stays CRLF", "Content-Type: text/plain\r\n\r\n",
+	{ "CRLF stays CRLF [R20]", "Content-Type: text/plain\r\n\r\n",
 	  NULL, CT_OUT, "t", 200, 0 },
-	{ "LF and CRLF may be mixed", "A: 1\r\nB: 2\n\r\n",
+	{ "LF and CRLF may be mixed [R20]", "A: 1\r\nB: 2\n\r\n",
 	  NULL, "A: 1\r\nB: 2\r\n", "", 200, 0 },
 	{ "Status is taken out and kept as sent",
 	  "Status: 404 Not Found\n" CT "\n",
@@ -44,7 +44,7 @@ static const struct {
 	  NULL, CT_OUT, "t", 200, 0 },
 	{ "two equal Status are one", "Status: 201 A\nStatus: 201 B\n\n",
 	  "201 A", "", "", 201, 0 },
-	{ "an HTTP/1.1 line becomes the Status",
+	{ "an HTTP/1.1 line becomes the Status [cgi:C86 R13 F18]",
 	  "HTTP/1.1 404 Not Found\r\n" CT "\n",
 	  "404 Not Found", CT_OUT, "t", 404, 0 },
 	{ "an HTTP/1.0 line without text becomes the Status",
@@ -63,7 +63,8 @@ static const struct {
 	{ "every character of a token may stand in a name",
 	  "a!#$%&'*+-.^_`|~Z09: x\n\n",
 	  NULL, "a!#$%&'*+-.^_`|~Z09: x\r\n", "", 200, 0 },
-	{ "connection-level fields, Date and Server are taken out",
+	{ "connection-level fields, Date and Server are taken out "
+	    "[R21 idem:E13]",
 	  "Connection: close\nA: 1\nkeep-alive: x\nProxy-Connection: x\n"
 	  "TE: x\nTrailer: x\nTransfer-Encoding: identity\nUpgrade: x\n"
 	  "DATE: x\nServer: x\nB: 2\n\n",
@@ -90,7 +91,7 @@ static const struct {
 	  "Content-Length: 9000000000000000000\n\n",
 	  NULL, "Content-Length: 9000000000000000000\r\n", "l", 200,
 	  UINT64_C(9000000000000000000) },
-	{ "an absolute Location gets Status 302",
+	{ "an absolute Location gets Status 302 [cgi:C29 R19]",
 	  "Location: https://example.org/\n\n",
 	  "302 Found", "Location: https://example.org/\r\n", "oa", 302, 0 },
 	{ "any scheme is absolute", "Location: x+1-.y:z\n\n",
@@ -101,7 +102,8 @@ static const struct {
 	{ "a Status after the Location counts too",
 	  "Location: http://e/x\nStatus: 303\n\n",
 	  "303", "Location: http://e/x\r\n", "oa", 303, 0 },
-	{ "a local Location gets no Status", "Location: /done:x\n\n",
+	{ "a local Location gets no Status [cgi:C29 R18]",
+	    "Location: /done:x\n\n",
 	  NULL, "Location: /done:x\r\n", "o", 200, 0 },
 	{ "a relative Location gets no Status", "Location: 1a:b\n\n",
 	  NULL, "Location: 1a:b\r\n", "o", 200, 0 },
@@ -139,13 +141,14 @@ static const struct {
 	  "a line without colon" },
 	{ "an HTTP line that is not the first", IN(CT "HTTP/1.1 200 OK\n\n"),
 	  "a line without colon" },
-	{ "a folded line", IN("A: 1\n b: 2\n\n"), "a folded line" },
+	{ "a folded line [R16]", IN("A: 1\n b: 2\n\n"), "a folded line" },
 	{ "a line folded by a tab", IN("A: 1\n\tb\n\n"), "a folded line" },
 	{ "a first line that is folded", IN(" A: 1\n\n"), "a folded line" },
-	{ "a blank before the colon", IN("A : 1\n\n"),
+	{ "a blank before the colon [R16]", IN("A : 1\n\n"),
 	  "a blank before the colon" },
 	{ "no name", IN(": 1\n\n"), "a bad field name" },
-	{ "a comment for a name", IN("<!--: spam\n\n"), "a bad field name" },
+	{ "a comment for a name [cgi:C42]",
+	    IN("<!--: spam\n\n"), "a bad field name" },
 	{ "a blank within a name", IN("A B: 1\n\n"), "a bad field name" },
 	{ "a name with a byte over 127", IN("\xc3\xa4: 1\n\n"),
 	  "a bad field name" },
@@ -174,7 +177,7 @@ static const struct {
 	  "Status is not 200 to 599" },
 	{ "an HTTP line without code", IN("HTTP/1.1 \n\n"),
 	  "Status is not 200 to 599" },
-	{ "two Status", IN("Status: 201\nStatus: 404\n\n"),
+	{ "two Status [cgi:C86 R16]", IN("Status: 201\nStatus: 404\n\n"),
 	  "two different Status" },
 	{ "an HTTP line and another Status",
 	  IN("HTTP/1.1 200 OK\nStatus: 404\n\n"), "two different Status" },
@@ -191,7 +194,7 @@ static const struct {
 	  "Content-Length is not a number" },
 	{ "two Content-Lengths", IN("Content-Length: 2\nContent-Length: 4\n\n"),
 	  "two different Content-Length" },
-	{ "a chunked answer", IN(CT "Transfer-Encoding: chunked\n\n"),
+	{ "a chunked answer [cgi:C84]", IN(CT "Transfer-Encoding: chunked\n\n"),
 	  "Transfer-Encoding" },
 	{ "identity and chunked",
 	  IN(CT "Transfer-Encoding: identity, chunked\n\n"),
@@ -332,7 +335,7 @@ check_sizes(char *in)
 	ok(idem_head_parse(&h, bytes(in, max - 1), false) == IDEM_HEAD_MORE,
 	    "a line one byte under the limit may still end");
 	ok(idem_head_parse(&h, bytes(in, max), false) == IDEM_HEAD_BROKEN,
-	    "a line of the limit may not");
+	    "a line of the limit may not [cgi:C77]");
 	is(h.wrong, "a head too long", "and is said to be too long");
 	memcpy(in + max - 2, "\n\n", 2);
 	ok(idem_head_parse(&h, bytes(in, 2 * max), false) == IDEM_HEAD_WHOLE &&
@@ -358,7 +361,7 @@ check_counts(char *in)
 	    "as many lines as the limit are a head");
 	memcpy(in + len, "A:\n", 3);
 	ok(idem_head_parse(&h, bytes(in, len + 3), false) == IDEM_HEAD_BROKEN,
-	    "one line more is none, without waiting for its end");
+	    "one line more is none, without waiting for its end [cgi:C77]");
 	is(h.wrong, "a head of too many lines",
 	    "and is said to be of too many");
 	idem_head_free(&h);

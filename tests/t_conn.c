@@ -32,7 +32,7 @@ test_bytes(enum socket_kind kind)
 	peer_request(&p, &(struct request){ .body = hello() });
 	until_true(&rig, &p, 1, &p.eof);
 	ok(out_is(&p, answer_hello) && p.ends == 1,
-	    "a request that comes byte by byte over %s is answered",
+	    "a request that comes byte by byte over %s is answered [F5]",
 	    kind_text[kind]);
 	is(rig.params_text, "KEY=value", "its parameters are whole");
 	is_int((long long)rig.all.count, 0, "and its connection is closed");
@@ -103,13 +103,14 @@ test_kept(enum socket_kind kind)
 		good += until(&rig, &p, 1, &p.ends, i) &&
 		    out_is(&p, answer_hello);
 	}
-	is_int(good, 100, "a kept %s connection takes request after request",
+	is_int(good, 100, "a kept %s connection takes request after request "
+	    "[F7]",
 	    kind_text[kind]);
 	is_int((long long)rig.all.count, 1, "and stays");
 	p.out.len = 0;
 	peer_request(&p, &(struct request){ .body = hello() });
 	ok(until_true(&rig, &p, 1, &p.eof) && out_is(&p, answer_hello),
-	    "until one comes without KEEP_CONN");
+	    "until one comes without KEEP_CONN [F7]");
 	peer_close(&p);
 	conn_rig_close(&rig);
 }
@@ -207,7 +208,7 @@ test_management(void)
 	get_values(&p.to_send);
 	settle(&rig, &p, 1);
 	is_int((long long)answers_of(&p, IDEM_FCGI_GET_VALUES_RESULT), 1,
-	    "GET_VALUES is answered before any request");
+	    "GET_VALUES is answered before any request [cgi:C50 F8]");
 	record_write(&p.to_send, 99, 0, "new");
 	record_write(&p.to_send, IDEM_FCGI_ABORT_REQUEST, 1, "");
 	record_write(&p.to_send, IDEM_FCGI_STDIN, 9, "late");
@@ -219,7 +220,7 @@ test_management(void)
 	get_values(&p.to_send);
 	settle(&rig, &p, 1);
 	is_int((long long)answers_of(&p, IDEM_FCGI_GET_VALUES_RESULT), 2,
-	    "GET_VALUES is answered while a request waits");
+	    "GET_VALUES is answered while a request waits [cgi:C50 F8]");
 	echo(rig.calls);
 	ok(until(&rig, &p, 1, &p.ends, 1) && out_is(&p, answer_hello),
 	    "and the request's answer is not disturbed");
@@ -249,7 +250,7 @@ test_multiplexed(void)
 	peer_request(&p, &(struct request){ .id = 2, .body = hello() });
 	settle(&rig, &p, 1);
 	is_int((long long)answers_of(&p, IDEM_FCGI_END_REQUEST), 1,
-	    "a second request within the body of one is refused at once");
+	    "a second request within the body of one is refused at once [F11]");
 	idem_fcgi_stream_end(&p.to_send, IDEM_FCGI_STDIN, 1);
 	ok(until(&rig, &p, 1, &p.ends, 1) && out_is(&p, answer_hello),
 	    "and the first one is answered");
@@ -269,7 +270,7 @@ test_role(bool keep)
 	idem_fcgi_begin_write(&p.to_send, 1, IDEM_FCGI_AUTHORIZER, keep);
 	ok(until(&rig, &p, 1, &p.ends, 1) &&
 	    p.reader.status == IDEM_FCGI_UNKNOWN_ROLE,
-	    "a role that is not ours is refused");
+	    "a role that is not ours is refused [F10 F19]");
 	idem_fcgi_stream_end(&p.to_send, IDEM_FCGI_PARAMS, 1);
 	if (keep) {
 		p.ends = 0;
@@ -311,7 +312,7 @@ test_crowd(enum socket_kind kind)
 			    out_is(&p[i], answer_hello);
 	is_int((long long)good, CROWD / 2,
 	    "of 200 %s connections, half silent or stuck, the others are "
-	    "served", kind_text[kind]);
+	    "served [cgi:C56]", kind_text[kind]);
 	for (i = 0; i < CROWD; i++)
 		peer_close(&p[i]);
 	settle(&rig, NULL, 0);

@@ -105,9 +105,6 @@ static const struct {
 	{ "BEGIN of 4 bytes", { 1, 1, 0, 1, 0, 4, 0, 0, 0, 1, 0, 0 }, 12, 0 },
 	{ "params cut within a pair",
 	  { 1, 4, 0, 1, 0, 2, 0, 0, 9, 9, 1, 4, 0, 1, 0, 0, 0, 0 }, 18, 1 },
-	{ "a parameter with a NUL",
-	  { 1, 4, 0, 1, 0, 4, 0, 0, 1, 1, 'A', 0, 1, 4, 0, 1, 0, 0, 0, 0 },
-	  20, 1 },
 	{ "STDIN before the end of PARAMS",
 	  { 1, 5, 0, 1, 0, 1, 0, 0, 'x' }, 9, 2 },
 	{ "PARAMS after their end", { 1, 4, 0, 1, 0, 1, 0, 0, 'x' }, 9, 3 },
@@ -141,6 +138,75 @@ test_broken(void)
 		peer_close(&p);
 		conn_rig_close(&rig);
 	}
+	idem_buf_free(&whole);
+}
+
+/* What no program could be told is refused with an answer. */
+static void
+test_unreadable(void)
+{
+	static const uint8_t params[] = {
+		1, 4, 0, 1, 0, 4, 0, 0, 1, 1, 'A', 0,
+		1, 4, 0, 1, 0, 0, 0, 0,
+		1, 5, 0, 1, 0, 5, 0, 0, 'h', 'e', 'l', 'l', 'o',
+		1, 5, 0, 1, 0, 0, 0, 0
+	};
+	struct conn_rig rig;
+	struct peer p;
+
+	conn_rig_open(&rig);
+	peer_open(&rig, &p, OVER_UNIX);
+	idem_fcgi_begin_write(&p.to_send, 1, IDEM_FCGI_RESPONDER, true);
+	idem_buf_append(&p.to_send, params, sizeof params);
+	peer_request(&p, &(struct request){ .keep = true, .body = hello() });
+	ok(until(&rig, &p, 1, &p.ends, 2) && rig.unreadable == 1 &&
+	    rig.begun == 1 && rig.whole == 1, "a parameter with a NUL is "
+	    "answered 400, and the next request on its connection served "
+	    "[cgi:C48 R24]");
+	peer_close(&p);
+	conn_rig_close(&rig);
+}
+
+static void
+take_for_whole(struct call *call)
+{
+	conn_body_whole(call->conn);
+	conn_write(call->conn, idem_bytes_text("Status: 200\r\n\r\n"));
+	conn_end(call->conn, 0);
+}
+
+/* A front that never sends its body's end, or sends it after our answer. */
+static void
+test_endless(bool keep, bool late)
+{
+	struct conn_rig rig;
+	struct peer p;
+	struct idem_buf whole = { 0 };
+	size_t ends[8], n;
+
+	conn_rig_open(&rig);
+	rig.on_begun = take_for_whole;
+	peer_open(&rig, &p, OVER_UNIX);
+	request_write(&whole, &(struct request){ .keep = keep });
+	n = record_ends(&whole, ends, LENGTH(ends));
+	idem_buf_append(&p.to_send, whole.at, ends[n - 2]);
+	ok(until(&rig, &p, 1, &p.ends, 1) && rig.whole == 0 && !p.reset,
+	    "a body may be taken for whole before its end%s",
+	    keep ? ", on a kept connection" : "");
+	if (late)
+		idem_buf_append(&p.to_send, whole.at + ends[n - 2],
+		    whole.len - ends[n - 2]);
+	if (keep) {
+		peer_request(&p, &(struct request){ .keep = true });
+		ok(until(&rig, &p, 1, &p.ends, 2) && rig.begun == 2,
+		    "%s end is passed over, and the next request served",
+		    late ? "its late" : "its missing");
+	} else {
+		settle(&rig, &p, 1);
+		ok(!p.reset, "its late end resets nothing");
+	}
+	peer_close(&p);
+	conn_rig_close(&rig);
 	idem_buf_free(&whole);
 }
 
@@ -201,7 +267,8 @@ test_half_uploads(void)
 	}
 	ok(rig.closed == 1000 && rig.whole == 0 &&
 	    open_files() == files && rig.all.count == 0,
-	    "1,000 uploads shut in their middle leave nothing behind");
+	    "1,000 uploads shut in their middle leave nothing behind "
+	    "[cgi:C78]");
 	conn_rig_close(&rig);
 }
 
@@ -405,6 +472,10 @@ main(void)
 	test_aborts();
 	test_abort_late();
 	test_broken();
+	test_unreadable();
+	test_endless(true, false);
+	test_endless(true, true);
+	test_endless(false, true);
 	test_half_uploads();
 	test_deadlines();
 	test_slow_bodies();

@@ -137,10 +137,10 @@ test_sizes(enum socket_kind kind, enum way way)
 		idem_blob_drop(blob);
 	}
 	conn_rig_close(&rig);
-	is_int((long long)bad, 0, "%s of any size arrives over %s",
+	is_int((long long)bad, 0, "%s of any size arrives over %s [cgi:C66]",
 	    way_text[way], kind_text[kind]);
 	is_int((long long)framed, LENGTH(sizes),
-	    "in the fewest records, padded at the end only");
+	    "in the fewest records, padded at the end only [F3]");
 	is_int((long long)open_files(), (long long)files,
 	    "no descriptor is lost");
 }

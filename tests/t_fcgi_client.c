@@ -65,7 +65,7 @@ static const struct {
 } rows[] = {
 	{ "an answer is told and ends",
 	  "STDOUT/1:hello STDOUT/1 END/1:0.0", "out:hello end:0.0" },
-	{ "the end needs no empty STDOUT before it",
+	{ "the end needs no empty STDOUT before it [F15]",
 	  "STDOUT/1:hello END/1:3.0", "out:hello end:3.0" },
 	{ "an answer of nothing ends", "END/1:0.0", "end:0.0" },
 	{ "STDERR may come between",

@@ -199,15 +199,15 @@ static const struct {
 	{ "the largest id is an id",
 	  "BEGIN/65535 PARAMS/65535 STDIN/65535",
 	  "begun:65535 keep params whole" },
-	{ "padding of every record is passed over, of empty ones too",
+	{ "padding of every record is passed over, of empty ones too [F3]",
 	  "BEGIN/1+255 PARAMS/1:A=1+1 PARAMS/1+9 STDIN/1:he+255 "
 	  "STDIN/1:llo+3 STDIN/1+7",
 	  TOLD " body:hello whole" },
-	{ "pairs may be cut by records anywhere",
+	{ "pairs may be cut by records anywhere [cgi:C72 F5]",
 	  "BEGIN/1 TYPE4/1:\001 TYPE4/1:\003 TYPE4/1:AB TYPE4/1:CD "
 	  "PARAMS/1 STDIN/1",
 	  "begun:1 keep params:A=BCD whole" },
-	{ "a body in records of one byte arrives whole",
+	{ "a body in records of one byte arrives whole [cgi:C62 F5]",
 	  REQUEST "STDIN/1:a STDIN/1:b+9 STDIN/1:c STDIN/1:d STDIN/1",
 	  TOLD " body:abcd whole" },
 	{ "a BEGIN_REQUEST longer than it has to be is one",
@@ -224,7 +224,8 @@ static const struct {
 	{ "the same id may be used again once its request has ended",
 	  REQUEST "STDIN/1 ENDED " REQUEST "STDIN/1:x STDIN/1",
 	  TOLD " whole " TOLD " body:x whole" },
-	{ "late STDIN of an ended request is ignored and the next is served",
+	{ "late STDIN of an ended request is ignored and the next is served "
+	    "[cgi:C68]",
 	  REQUEST "STDIN/1:a ENDED STDIN/1:b STDIN/1 "
 	  "BEGIN/2 PARAMS/2 STDIN/2",
 	  TOLD " body:a begun:2 keep params whole" },
@@ -241,7 +242,7 @@ static const struct {
 	  "BEGIN/2 PARAMS/2:B=2 PARAMS/2 STDIN/2",
 	  "begun:1 keep begun:2 keep params:B=2 whole" },
 
-	{ "a second BEGIN is told that connections are not multiplexed",
+	{ "a second BEGIN is told that connections are not multiplexed [F11]",
 	  "BEGIN/1 PARAMS/1:A=1 BEGIN/2 PARAMS/2:B=2 PARAMS/1 PARAMS/2 "
 	  "STDIN/2:no STDIN/2 STDIN/1:yes STDIN/1",
 	  "begun:1 keep answer:3/2" CANT_MPX " params:A=1 body:yes whole" },
@@ -250,27 +251,30 @@ static const struct {
 	  TOLD " whole answer:3/3" CANT_MPX },
 	{ "a second BEGIN for the request under way is broken",
 	  "BEGIN/1 BEGIN/1", "begun:1 keep broken" },
-	{ "an authorizer is refused, its records are ignored",
+	{ "an authorizer is refused, its records are ignored [F19]",
 	  "AUTHORIZER/1 PARAMS/1:A=1 PARAMS/1 STDIN/1 "
 	  "BEGIN/2 PARAMS/2 STDIN/2",
 	  "answer:3/1" UNKNOWN_ROLE " begun:2 keep params whole" },
-	{ "a filter without KEEP_CONN is refused and the connection's last",
+	{ "a filter without KEEP_CONN is refused and the connection's last "
+	    "[F19]",
 	  "FILTER/1 PARAMS/1", "answer:3/1" UNKNOWN_ROLE " close" },
-	{ "a role nobody knows is refused",
+	{ "a role nobody knows is refused [F10]",
 	  "RAW:0101000900080000 RAW:0100010000000000",
 	  "answer:3/9" UNKNOWN_ROLE },
 
-	{ "GET_VALUES alone is answered",
+	{ "GET_VALUES alone is answered [cgi:C50 F8]",
 	  "VALUES:FCGI_MPXS_CONNS",
 	  "answer:10/0:0f01464347495f4d5058535f434f4e4e5330" },
-	{ "each known value is told once, unknown ones are left out",
+	{ "each known value is told once, unknown ones are left out "
+	    "[cgi:C50 F8]",
 	  "VALUES:FCGI_MAX_REQS,X,FCGI_MAX_CONNS=9,FCGI_MAX_REQS,,"
 	  "FCGI_MAX_REQS,fcgi_max_reqs+5",
 	  "answer:10/0:0e05464347495f4d41585f434f4e4e53313030303"
 	  "00d05464347495f4d41585f524551533130303030" },
 	{ "GET_VALUES of nothing we know is answered with nothing",
 	  "VALUES:PHP_VALUE VALUES", "answer:10/0: answer:10/0:" },
-	{ "GET_VALUES within a request is answered and changes nothing",
+	{ "GET_VALUES within a request is answered and changes nothing "
+	    "[cgi:C50 F8]",
 	  "BEGIN/1 VALUES:A PARAMS/1:A=1 VALUES:A PARAMS/1 VALUES:A "
 	  "STDIN/1:ab VALUES:A STDIN/1",
 	  "begun:1 keep answer:10/0: answer:10/0: params:A=1 answer:10/0: "
@@ -279,7 +283,8 @@ static const struct {
 	  "TYPE9/0:\005", "broken" },
 	{ "GET_VALUES with lengths beyond the record is broken",
 	  "RAW:0109000000080000 RAW:ffffffffffffffff", "broken" },
-	{ "an unknown management type is named and its content passed over",
+	{ "an unknown management type is named and its content passed over "
+	    "[F9]",
 	  "TYPE99:some+3 TYPE0 BEGIN/1",
 	  "answer:11/0:6300000000000000 answer:11/0:0000000000000000 "
 	  "begun:1 keep" },
@@ -296,11 +301,11 @@ static const struct {
 	  TOLD " aborted body:ab aborted" },
 	{ "an abort while running is told",
 	  REQUEST "STDIN/1 ABORT/1:why", TOLD " whole aborted" },
-	{ "an abort of an unknown id is ignored",
+	{ "an abort of an unknown id is ignored [cgi:C70]",
 	  "ABORT/1 BEGIN/1 ABORT/2 PARAMS/1 ABORT/2 STDIN/1",
 	  "begun:1 keep params whole" },
 
-	{ "records of inactive ids are ignored",
+	{ "records of inactive ids are ignored [F4]",
 	  "PARAMS/5:A=1 STDIN/5:x PARAMS/5 DATA/5 BEGIN/1 PARAMS/5:B=2 "
 	  "PARAMS/5 PARAMS/1 STDIN/5:no STDIN/5 STDIN/1:y STDIN/1",
 	  "begun:1 keep params body:y whole" },
@@ -312,10 +317,10 @@ static const struct {
 	  REQUEST "STDIN/1:a STDIN/1 STDIN/1:b STDIN/1",
 	  TOLD " body:a whole" },
 
-	{ "version 0 is broken", "RAW:00", "broken" },
-	{ "version 2 in mid-stream is broken",
+	{ "version 0 is broken [cgi:C72]", "RAW:00", "broken" },
+	{ "version 2 in mid-stream is broken [cgi:C72]",
 	  REQUEST "RAW:0205000100000000", TOLD " broken" },
-	{ "version 255 after padding is broken",
+	{ "version 255 after padding is broken [cgi:C72]",
 	  "BEGIN/1+3 RAW:ff", "begun:1 keep broken" },
 	{ "an HTTP request is broken", "RAW:474554202f", "broken" },
 	{ "a BEGIN_REQUEST shorter than 8 is broken",

@@ -98,7 +98,7 @@ check_padding(void)
 		wrong += seen.last != IDEM_FCGI_BODY_WHOLE ||
 		    seen.params_len != 4;
 	}
-	is_int(wrong, 0, "every padding from 0 to 255 is passed over");
+	is_int(wrong, 0, "every padding from 0 to 255 is passed over [F3]");
 	idem_buf_free(&in);
 }
 
@@ -215,9 +215,10 @@ check_many_begins(void)
 		    true);
 	seen = see(&r, idem_buf_bytes(&in));
 	is_int((long long)seen.answers, 65534,
-	    "of 65535 requests at once all but the first are refused");
+	    "of 65535 requests at once all but the first are refused "
+	    "[cgi:C69]");
 	ok(r.id == 1 && r.answer.size + r.params.size + r.small.size <= 256,
-	    "and nothing of them is held");
+	    "and nothing of them is held [cgi:C69]");
 	idem_fcgi_reader_free(&r);
 	idem_buf_free(&in);
 }
@@ -322,7 +323,7 @@ check_pairs(void)
 		    pair.name.len == sizes[i] &&
 		    pair.value.len == sizes[i] / 2 &&
 		    idem_fcgi_pair_next(&left, &pair) == 0,
-		    "a pair with a name of %zu bytes is read as written",
+		    "a pair with a name of %zu bytes is read as written [F6]",
 		    sizes[i]);
 	}
 	idem_buf_clear(&out);

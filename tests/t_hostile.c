@@ -270,7 +270,7 @@ check_full(struct hostile *h)
 	struct rig_answer answer = { 0 };
 
 	rig_request(&h->rig, &request, &answer);
-	is_int(answer.status, 503, "who finds the queue full is refused");
+	is_int(answer.status, 503, "who finds the queue full is refused [F12]");
 	is(rig_field(&answer, "Idempotency-Status"), "not-started",
 	    "and told that nothing has run");
 	ok(*rig_field(&answer, "Retry-After") != '\0', "and when to come back");
@@ -392,7 +392,7 @@ check_begins(struct hostile *h)
 	rig_receive(fd, 2, (struct idem_bytes){ 0 }, WAIT_MS, &answer);
 	ok(!answer.whole ||
 	    answer.protocol_status == IDEM_FCGI_CANT_MPX_CONN,
-	    "65535 requests begun on one connection are not served");
+	    "65535 requests begun on one connection are not served [cgi:C69]");
 	rig_answer_free(&answer);
 	idem_buf_free(&say);
 	close(fd);
@@ -420,7 +420,7 @@ check_values(struct hostile *h)
 	    recv(ready.fd, heard, sizeof heard, 0) != sizeof heard)
 		heard[1] = 0;
 	is_int(heard[1], IDEM_FCGI_GET_VALUES_RESULT,
-	    "GET_VALUES with 40 repeated names is answered");
+	    "GET_VALUES with 40 repeated names is answered [cgi:C50]");
 	idem_buf_free(&say);
 	idem_buf_free(&names);
 	close(ready.fd);
@@ -473,7 +473,8 @@ check_burst(struct hostile *h)
 	rig_many(&h->rig, &many);
 	note("%u connections at once: %lld ms", BURST,
 	    (long long)(rig_now_ms() - began_ms));
-	is_int(b.replayed, BURST, "%u who connect at once are all served",
+	is_int(b.replayed, BURST, "%u who connect at once are all served "
+	    "[cgi:C82]",
 	    BURST);
 }
 
@@ -535,7 +536,7 @@ main(void)
 	leave(&h);
 	check_fresh(&h, "last");
 	is_int(rig_lines(&h.rig, "orders", "half"), 0,
-	    "half a request never ran");
+	    "half a request never ran [cgi:C52]");
 	/* The silent and the kept ones are still there. */
 	is_int(rig_stop(&h.rig, WAIT_MS), 0, "idemd ends with status 0 on "
 	    "SIGTERM");

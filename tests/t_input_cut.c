@@ -42,35 +42,43 @@ static const struct cut {
 } cuts[] = {
 	{ .what = "cut off in BEGIN_REQUEST", .begin = 12 },
 	{ .what = "BEGIN_REQUEST alone", .begin = 16 },
-	{ .what = "PARAMS cut off after one pair", .pairs = 1, .body = -1 },
+	{ .what = "PARAMS cut off after one pair [cgi:C52]",
+	    .pairs = 1, .body = -1 },
 	{ .what = "PARAMS cut off after two pairs", .pairs = 2, .body = -1 },
 	{ .what = "PARAMS cut off before their end", .body = -1 },
 	{ .what = "PARAMS cut off in a pair", .pairs = 2, .more = 9,
 	    .body = -1 },
-	{ .what = "PARAMS cut off in a record", .pairs = 2, .missing = 100,
+	{ .what = "PARAMS cut off in a record [cgi:C52]",
+	    .pairs = 2, .missing = 100,
 	    .body = -1 },
 	{ .what = "PARAMS that end in a pair", .pairs = 2, .more = 9,
 	    .params_end = true, .body = 10, .body_end = true, .then = WAITS,
 	    .want = "closed" },
-	{ .what = "PARAMS without end, then STDIN", .body = 10,
+	{ .what = "PARAMS without end, then STDIN [cgi:C52]", .body = 10,
 	    .body_end = true, .then = WAITS, .want = "closed" },
 	{ .what = "PARAMS without end, then an empty STDIN", .body = -1,
 	    .body_end = true, .then = WAITS, .want = "closed" },
 	{ .what = "no body", .params_end = true, .body = -1 },
-	{ .what = "STDIN of 3 bytes of 10", .params_end = true, .body = 3 },
+	{ .what = "STDIN of 3 bytes of 10 [cgi:C53 F17]",
+	    .params_end = true, .body = 3 },
 	{ .what = "STDIN cut off in a record", .params_end = true, .body = 3,
 	    .body_missing = 7 },
 	{ .what = "STDIN without its end", .params_end = true, .body = 10 },
-	{ .what = "STDIN that ends after 3 of 10 bytes", .params_end = true,
+	{ .what = "STDIN that ends after 3 of 10 bytes [cgi:C53 F17]",
+	    .params_end = true,
 	    .body = 3, .body_end = true, .then = WAITS,
 	    .want = "400 rejected" },
-	{ .what = "STDIN that ends at once", .params_end = true, .body = -1,
+	{ .what = "STDIN that ends at once [cgi:C53 F17]",
+	    .params_end = true, .body = -1,
 	    .body_end = true, .then = WAITS, .want = "400 rejected" },
-	{ .what = "aborted in PARAMS", .pairs = 2, .body = -1, .abort = true,
+	{ .what = "aborted in PARAMS [cgi:C70 F13]",
+	    .pairs = 2, .body = -1, .abort = true,
 	    .then = WAITS, .want = "0" },
-	{ .what = "aborted after PARAMS", .params_end = true, .body = -1,
+	{ .what = "aborted after PARAMS [cgi:C70 F13]",
+	    .params_end = true, .body = -1,
 	    .abort = true, .then = WAITS, .want = "0" },
-	{ .what = "aborted in STDIN", .params_end = true, .body = 3,
+	{ .what = "aborted in STDIN [cgi:C70 F13]",
+	    .params_end = true, .body = 3,
 	    .abort = true, .then = WAITS, .want = "0" },
 	{ .what = "aborted and closed", .params_end = true, .body = 3,
 	    .abort = true },
@@ -194,7 +202,7 @@ each_cut(struct rig *rig)
 		send_cut(rig, &good, key);
 	}
 	is_int(starts(rig) - before, (long long)CUTS,
-	    "only what came whole was started");
+	    "only what came whole was started [cgi:C52 cgi:C53 F17]");
 }
 
 /* --- what no CGI variable can hold ---------------------------------------- */
@@ -229,7 +237,7 @@ each_wrong_pair(struct rig *rig)
 		record(&out, IDEM_FCGI_STDIN, idem_bytes_text(BODY), 0);
 		idem_fcgi_stream_end(&out, IDEM_FCGI_STDIN, ID);
 		rig_receive(fd, ID, idem_buf_bytes(&out), 10000, &answer);
-		told(&answer, "closed", "%s", wrong_pairs[i].what);
+		told(&answer, "400 rejected", "%s [R24]", wrong_pairs[i].what);
 		rig_answer_free(&answer);
 		idem_buf_free(&out);
 		idem_buf_free(&stream);
@@ -282,7 +290,8 @@ each_length(struct rig *rig)
 		snprintf(key, sizeof key, "length-%zu", i);
 		request.key = key;
 		request.length = lengths[i].length;
-		ask(rig, &request, lengths[i].want, "CONTENT_LENGTH \"%s\"",
+		ask(rig, &request, lengths[i].want, "CONTENT_LENGTH \"%s\" "
+		    "[cgi:C53]",
 		    lengths[i].length);
 		request.length = NULL;
 		ask(rig, &request, refused ? "201 stored" : "201 replayed",
@@ -294,7 +303,7 @@ each_length(struct rig *rig)
 		right += !refused;
 	}
 	is_int(starts(rig) - before, (long long)LENGTHS + right,
-	    "nothing was started with a wrong length");
+	    "nothing was started with a wrong length [cgi:C53 F17]");
 }
 
 /* The program is told the length of what it gets, and reads it to its end. */
@@ -321,7 +330,8 @@ length_given(struct rig *rig)
 		request.body = idem_bytes_text(rows[i / 2].body);
 		rig_request(rig, &request, &answer);
 		is_bytes(answer.body.at, answer.body.len, rows[i / 2].want,
-		    strlen(rows[i / 2].want), "a body of %zu bytes, %s",
+		    strlen(rows[i / 2].want), "a body of %zu bytes, %s "
+		    "[cgi:C46 R4 R9]",
 		    request.body.len, i % 2 == 0 ? "keyed" : "not keyed");
 		rig_answer_free(&answer);
 	}
@@ -357,7 +367,8 @@ goes(struct rig *rig, bool aborts)
 	if (aborts) {
 		send_abort(fd);
 		rig_receive(fd, ID, (struct idem_bytes){ 0 }, 10000, &answer);
-		told(&answer, "0", "an abort is answered at once");
+		told(&answer, "0", "an abort is answered at once "
+		    "[cgi:C70 F13]");
 		rig_answer_free(&answer);
 	}
 	close(fd);
@@ -368,7 +379,7 @@ goes(struct rig *rig, bool aborts)
 	    aborts ? "aborts" : "closes");
 	rig_answer_free(&answer);
 	ask(rig, &request, "201 replayed", "and once more");
-	is_int(starts(rig) - before, 1, "there was one start");
+	is_int(starts(rig) - before, 1, "there was one start [cgi:C70]");
 }
 
 int

@@ -85,7 +85,8 @@ refused(struct rig *rig)
 		    != NULL, "%s is said to be %s", bad[i].what, bad[i].type);
 		rig_answer_free(&answer);
 	}
-	is_int(starts(rig), 0, "nothing was started for any of them");
+	is_int(starts(rig), 0, "nothing was started for any of them "
+	    "[cgi:C73 idem:D17]");
 }
 
 /* As many fields as anybody sends, and the last is another. */
@@ -176,7 +177,8 @@ one_key(struct rig *rig)
 		}
 	}
 	rig_answer_free(&first);
-	is_int(starts(rig) - before, 1, "all of them are one key: one start");
+	is_int(starts(rig) - before, 1, "all of them are one key: one start "
+	    "[cgi:C73]");
 }
 
 /* Whatever a store makes of them: each is a key of its own. */

@@ -288,10 +288,10 @@ test_input(struct rig *g)
 	    "two programs run at once");
 	close(first[1]);
 	rig_wait(g, &one);
-	is(one.out, "1", "the first sees the end of its input");
+	is(one.out, "1", "the first sees the end of its input [cgi:C24]");
 	close(second[1]);
 	rig_wait(g, &two);
-	is(two.out, "2", "and so does the second");
+	is(two.out, "2", "and so does the second [cgi:C24]");
 }
 
 /* --- limits --------------------------------------------------------------- */
@@ -345,7 +345,8 @@ test_limits(struct rig *g)
 		    "%s", limits[i].what);
 		ok(took >= limits[i].least_ms &&
 		    took <= limits[i].least_ms + SLOW_MS,
-		    "%s, in time (%lld ms)", limits[i].what, (long long)took);
+		    "%s, in time (%lld ms) [cgi:C40]",
+		    limits[i].what, (long long)took);
 	}
 }
 
@@ -372,7 +373,8 @@ test_group(struct rig *g)
 		rig_run(g, &run);
 		ok(run.end.limit, "the limit %s is kept", rows[i].what);
 		ok(rig_await_gone(g, atoi(run.out)),
-		    "a deaf grandchild %s is gone with it", rows[i].what);
+		    "a deaf grandchild %s is gone with it [cgi:C01]",
+		    rows[i].what);
 	}
 }
 

@@ -176,7 +176,7 @@ test_lengths(void)
 	for (i = 0; i < 510; i++)
 		text[i] = i % 2 ? '\xa4' : '\xc3';
 	is_int(parse_bytes(text, 510, &key), BAD,
-	    "255 characters of two bytes are not");
+	    "255 characters of two bytes are not [idem:D21]");
 }
 
 static void

@@ -52,10 +52,10 @@ answers() {
 	curl -s -o /dev/null --max-time 5 "http://127.0.0.1:$port/"
 }
 
-# post KEY FILE: status, Idempotency-Status
+# post KEY FILE [FIELD]: status, Idempotency-Status
 post() {
 	curl -s --max-time 20 -o "$folder/body" -H 'Expect:' \
-	    -H "Idempotency-Key: $1" --data-binary "@$folder/$2" \
+	    -H "${3:-Idempotency-Key}: $1" --data-binary "@$folder/$2" \
 	    -H 'Content-Type: application/octet-stream' \
 	    -w '%{http_code} %header{idempotency-status}' \
 	    "http://127.0.0.1:$port/order?sleep=20"
@@ -95,6 +95,8 @@ for stream in 0 2; do
 	how="stream-request-body $stream"
 	is "$(post "\"k$stream\"" small)" "201 stored" "$how: a first order"
 	is "$(post "\"k$stream\"" small)" "201 replayed" "$how: its duplicate"
+	is "$(post "\"k$stream\"" small iDEMPOTENCY-KEY)" "201 replayed" \
+	    "$how: one whose field is spelled in another case [idem:D19]"
 	is "$(post "\"k$stream\"" large)" "422 mismatch" \
 	    "$how: another body of 10 MB under its key is refused"
 	is "$(post '"k' large)" "400 rejected" \

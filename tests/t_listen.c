@@ -181,7 +181,7 @@ check_mode(mode_t mask)
 	mode_t after = umask(before);
 
 	ok(stat("mode", &st) == 0 && (st.st_mode & 07777) == 0660,
-	    "under umask %03o a socket has mode 0660", mask);
+	    "under umask %03o a socket has mode 0660 [cgi:C09]", mask);
 	ok(after == mask, "and umask %03o stays", mask);
 	close(fd);
 }

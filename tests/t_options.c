@@ -2,18 +2,14 @@
 #include "options.h"
 #include "shm.h"
 
+#include "options_line.h"
 #include "tap.h"
 
-#include <fcntl.h>
-#include <getopt.h>
 #include <inttypes.h>
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
-#include <sys/wait.h>
 #include <unistd.h>
 
-#define ARGS_MAX 12
 #define DAY INT64_C(86400000)
 
 /* What each row's words are followed by, so that they are a whole line. */
@@ -21,14 +17,15 @@
 
 static const struct {
 	const char *what;
-	const char *args[ARGS_MAX];
+	const char *args[OPTIONS_LINE_MAX];
 	const char *has;	/* see describe() */
 } good[] = {
 	{ "nothing said is the defaults of the manual",
 	  { REST }, "socket=- ledger=/l create=0 programs=8 queue=64 "
 	  "keep=86400000 tombstone=604800000 limit=300000 grace=5000 root=- "
-	  "argv=/p,-x required=0 in-progress=wait:10000 on-unknown=block:3 "
-	  "lease=60000 arbiter=0 " },
+	  "argv=/p,-x allow=- all=0 stderr=0 required=0 "
+	  "in-progress=wait:10000 on-unknown=block:3 lease=60000 arbiter=0 "
+	  "route=/**:POST,PATCH max=60000/300000 rekey=0 " },
 	{ "-s is the socket", { "-s", "unix:/s", REST }, "socket=unix:/s " },
 	{ "so is --socket", { "--socket", "tcp:h:1", REST },
 	  "socket=tcp:h:1 " },
@@ -77,6 +74,20 @@ static const struct {
 	{ "what follows the program is its own",
 	  { "--ledger", "/l", "/p", "--keep", "1", "-c" },
 	  "argv=/p,--keep,1,-c " },
+	{ "fcgiwrap's -f", { "-f", REST }, "stderr=1 " },
+	{ "fcgiwrap's socket of IPv6", { "-s", "tcp6:[::1]:9000", REST },
+	  "socket=tcp:[::1]:9000 " },
+	{ "fcgiwrap's socket of IPv4", { "-s", "tcp:1.2.3.4:9000", REST },
+	  "socket=tcp:1.2.3.4:9000 " },
+	{ "fcgiwrap's -p, again and again", { "--ledger", "/l", "-p", "/a",
+	  "-p", "/b" }, "allow=/a,/b " },
+	{ "-p below a root", { "--ledger", "/l", "-p", "/a", "--root", "/tmp" },
+	  "root=/tmp argv=- allow=/a " },
+	{ "--fcgiwrap-compat needs neither", { "--ledger", "/l",
+	  "--fcgiwrap-compat" }, "root=- argv=- allow=- all=1 " },
+	{ "--fcgiwrap-compat with -p", { "--ledger", "/l", "-p", "/a",
+	  "--fcgiwrap-compat" }, "allow=/a all=1 " },
+	{ "--accept-rekey", { "--accept-rekey", REST }, "rekey=1 " },
 	{ "of two equal options the last counts",
 	  { "--keep", "1s", "--keep", "2s", REST }, "keep=2000 " },
 };
@@ -84,17 +95,31 @@ static const struct {
 /* Each message names the option, the value, and what is right. */
 static const struct {
 	const char *what;
-	const char *args[ARGS_MAX];
+	const char *args[OPTIONS_LINE_MAX];
 	const char *says[3];
 } bad[] = {
-	{ "a root that is not there", { "--ledger", "/l", "--root", "/tmp/no/cgi" },
+	{ "a root that is not there",
+	  { "--ledger", "/l", "--root", "/tmp/no/cgi" },
 	  { "--root", " /tmp/no/cgi:", "not a folder" } },
 	{ "a root that is a file", { "--ledger", "/l", "--root", "/bin/sh" },
 	  { "--root", " /bin/sh:", "not a folder" } },
 	{ "a lease too short to be renewed", { "--lease", "99ms", REST },
 	  { "--lease", " 99ms:", "less than 100ms" } },
 	{ "neither program nor root", { "--ledger", "/l" },
-	  { "--root DIR", "-- PROGRAM" } },
+	  { "--root DIR", "-- PROGRAM", "--fcgiwrap-compat" } },
+	{ "program and -p", { "-p", "/a", REST },
+	  { "-p PATH", "-- PROGRAM", "either" } },
+	{ "a relative -p", { "-p", "a", REST }, { "-p a", "absolute path" } },
+	{ "a socket of no kind", { "-s", "http://x", REST },
+	  { "-s http://x", "tcp6:[ADDRESS]:PORT" } },
+	{ "an explanation of nothing", { "--explain", "POST" },
+	  { "--explain POST", "a method and a path" } },
+	{ "an explanation of a relative path", { "--explain", "POST", "x" },
+	  { "--explain x", "begins with /" } },
+	{ "a file that is not there", { "--config", "/tmp/no/conf" },
+	  { "/tmp/no/conf: ", "No such file" } },
+	{ "a folder for a file", { "--config", "/tmp" }, { "/tmp: ",
+	  "Is a directory" } },
 	{ "program and root", { "--root", "/r", REST },
 	  { "--root DIR", "-- PROGRAM", "either" } },
 	{ "a program that is not absolute",
@@ -153,7 +178,7 @@ static const struct {
 	{ "an unknown policy", { "--on-unknown", "ask", REST },
 	  { "--on-unknown", "ask", "block, retry and retry:N" } },
 	{ "a probe, as yet", { "--on-unknown", "probe", REST },
-	  { "--on-unknown", "probe", "configuration file" } },
+	  { "--on-unknown", "probe", "not built yet" } },
 	{ "no starts in all", { "--on-unknown", "retry:0", REST },
 	  { "--on-unknown", "retry", "a number from 1 to 1000" } },
 	{ "retry without its number", { "--on-unknown", "retry:", REST },
@@ -171,33 +196,15 @@ static const struct {
 	  { "create", "idemd --help" } },
 };
 
-/* A command line, which options borrow from. */
-struct line {
-	char *argv[ARGS_MAX + 2];
-};
-
-static int
-read_args(struct options *o, struct line *line, const char *const *args)
-{
-	int argc = 1;
-
-	*line = (struct line){ { "idemd" } };
-	while (args[argc - 1] != NULL)
-		argc++;
-	memcpy(line->argv + 1, args, (size_t)(argc - 1) * sizeof *args);
-	optind = 0;	/* from the start, for glibc */
-	return options_read(o, argc, line->argv);
-}
-
 static void
-describe_argv(const struct options *o, char *to, size_t size)
+describe_list(char *const *list, char *to, size_t size)
 {
 	size_t len = 0, i;
 
 	snprintf(to, size, "-");
-	for (i = 0; o->program != NULL && o->program[i] != NULL; i++)
+	for (i = 0; list != NULL && list[i] != NULL; i++)
 		len += (size_t)snprintf(to + len, size - len, "%s%s",
-		    i > 0 ? "," : "", o->program[i]);
+		    i > 0 ? "," : "", list[i]);
 }
 
 static void
@@ -205,67 +212,47 @@ describe(const struct options *o, char *to, size_t size)
 {
 	static const char *const in_progress[] = { "wait", "409", "202" };
 	static const char *const on_unknown[] = { "block", "retry", "probe" };
-	char argv[128];
+	const struct conf *c = o->conf;
+	const struct idem_route *r = &c->routes[0].route;
+	const struct program_rule *p = &c->routes[0].program;
+	char argv[128], allow[128];
 
-	describe_argv(o, argv, sizeof argv);
+	describe_list(p->argv, argv, sizeof argv);
+	describe_list(p->allowed, allow, sizeof allow);
 	snprintf(to, size, "socket=%s ledger=%s create=%d programs=%u queue=%u "
 	    "keep=%" PRId64 " tombstone=%" PRId64 " limit=%u grace=%u root=%s "
-	    "argv=%s required=%d in-progress=%s:%u on-unknown=%s:%u lease=%u "
-	    "arbiter=%d workers=%u ", o->socket != NULL ? o->socket : "-",
-	    o->ledger, o->create, o->programs, o->queue, o->keep_ms,
-	    o->tombstone_ms, o->limit_ms, o->grace_ms,
-	    o->root != NULL ? o->root : "-", argv, o->policy.required,
-	    in_progress[o->policy.in_progress], o->policy.wait_ms,
-	    on_unknown[o->policy.on_unknown], o->policy.attempts_max,
-	    o->policy.lease_ms, o->policy.arbiter, o->workers);
+	    "argv=%s allow=%s all=%d stderr=%d required=%d in-progress=%s:%u "
+	    "on-unknown=%s:%u lease=%u arbiter=%d route=%s:%s,%s max=%u/%u "
+	    "rekey=%d workers=%u ", c->socket != NULL ? c->socket : "-",
+	    c->ledger, c->create, c->programs, c->queue, r->times.keep_ms,
+	    r->times.tombstone_ms, r->limit_ms, c->grace_ms,
+	    p->root != NULL ? p->root : "-", argv, allow, p->all_params,
+	    c->stderr_to_front, r->policy.required,
+	    in_progress[r->policy.in_progress], r->policy.wait_ms,
+	    on_unknown[r->policy.on_unknown], r->policy.attempts_max,
+	    r->policy.lease_ms, r->policy.arbiter, r->path, r->methods.at[0],
+	    r->methods.at[1], c->lease_max_ms, c->limit_max_ms,
+	    o->accept_rekey, c->workers);
 }
 
 static void
 check_good(void)
 {
 	struct options o;
-	struct line line;
-	char is_so[512];
+	struct options_line line;
+	char is_so[1024];
 	size_t i;
 
 	for (i = 0; i < sizeof good / sizeof *good; i++) {
 		is_so[0] = '\0';
-		if (read_args(&o, &line, good[i].args) == 0)
+		if (options_line_read(&o, &line, good[i].args) == 0) {
 			describe(&o, is_so, sizeof is_so);
+			conf_drop(o.conf);
+		}
 		if (!ok(strstr(is_so, good[i].has) != NULL, "%s",
 		    good[i].what))
 			note("%s: %s", good[i].has, is_so);
 	}
-}
-
-/* What came of it in a process of its own, and what it said where. */
-static int
-heard(const char *const *args, int fd, char *said, size_t size)
-{
-	struct options o;
-	struct line line;
-	int ends[2], status;
-	size_t len = 0;
-	ssize_t n;
-	pid_t pid;
-
-	if (pipe2(ends, O_CLOEXEC) != 0)
-		bail_out("pipe2");
-	fflush(stdout);
-	pid = fork();
-	if (pid == 0) {
-		dup2(ends[1], fd);
-		status = read_args(&o, &line, args);
-		fflush(stdout);
-		_exit(status == -1 ? 100 : status);
-	}
-	close(ends[1]);
-	while ((n = read(ends[0], said + len, size - 1 - len)) > 0)
-		len += (size_t)n;
-	said[len] = '\0';
-	close(ends[0]);
-	waitpid(pid, &status, 0);
-	return WIFEXITED(status) ? WEXITSTATUS(status) : -1;
 }
 
 static void
@@ -275,8 +262,8 @@ check_bad(void)
 	size_t i, j, n;
 
 	for (i = 0; i < sizeof bad / sizeof *bad; i++) {
-		is_int(heard(bad[i].args, STDERR_FILENO, said, sizeof said), 2,
-		    "%s ends with status 2", bad[i].what);
+		is_int(options_line_heard(bad[i].args, STDERR_FILENO, said,
+		    sizeof said), 2, "%s ends with status 2", bad[i].what);
 		for (j = n = 0; j < 3 && bad[i].says[j] != NULL; j++)
 			n += strstr(said, bad[i].says[j]) == NULL;
 		if (!ok(n == 0 && strncmp(said, "idemd: ", 7) == 0,
@@ -292,20 +279,26 @@ check_told(void)
 		"--socket", "--ledger", "--create", "--programs", "--queue",
 		"--workers", "--root", "--required", "--in-progress",
 		"--on-unknown", "--keep", "--tombstone", "--lease", "--limit",
-		"--grace"
+		"--grace", "--config", "--check-config", "--explain",
+		"--accept-rekey", "--fcgiwrap-compat", " -s,", " -c,", " -f ",
+		" -p ", " -h,"
 	};
 	static const char *const help[] = { "--help", NULL };
+	static const char *const short_help[] = { "-h", NULL };
 	static const char *const version[] = { "--version", NULL };
 	char said[4096];
 	size_t i, missing = 0;
 
-	is_int(heard(help, STDOUT_FILENO, said, sizeof said), 100,
+	is_int(options_line_heard(help, STDOUT_FILENO, said, sizeof said), 100,
 	    "--help is told, and all is well");
 	for (i = 0; i < sizeof options / sizeof *options; i++)
 		missing += strstr(said, options[i]) == NULL;
 	is_int((long long)missing, 0, "every option is in it");
-	is_int(heard(version, STDOUT_FILENO, said, sizeof said), 100,
-	    "--version is told, and all is well");
+	ok(options_line_heard(short_help, STDOUT_FILENO, said, sizeof said) ==
+	    100 && strstr(said, "--config") != NULL,
+	    "fcgiwrap's -h is the same");
+	is_int(options_line_heard(version, STDOUT_FILENO, said, sizeof said),
+	    100, "--version is told, and all is well");
 	is(said, "idemd " PACKAGE_VERSION "\n", "it is this version");
 }
 
@@ -315,11 +308,12 @@ check_cpus(void)
 	static const char *const args[] = { "-c", "1024", REST, NULL };
 	long cpus = sysconf(_SC_NPROCESSORS_ONLN);
 	struct options o;
-	struct line line;
+	struct options_line line;
 
-	read_args(&o, &line, args);
-	is_int(o.workers, cpus < SHM_WORKERS_MAX ? cpus : SHM_WORKERS_MAX,
-	    "there are as many workers as CPUs");
+	options_line_read(&o, &line, args);
+	is_int(o.conf->workers, cpus < SHM_WORKERS_MAX ? cpus :
+	    SHM_WORKERS_MAX, "there are as many workers as CPUs");
+	conf_drop(o.conf);
 }
 
 static void

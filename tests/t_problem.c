@@ -293,7 +293,8 @@ check_documents(struct written *w)
 		    "\"title\":\"%s\",\"status\":%d,\"detail\":\"%s\"}\n",
 		    form->type, form->title, form->code, form->detail);
 		is(w->document, text, "%s is this JSON", form->type);
-		ok(is_json(w->document), "%s is valid JSON", form->type);
+		ok(is_json(w->document), "%s is valid JSON [idem:E11]",
+		    form->type);
 		more.html = true;
 		write_it(w, (enum idem_problem)p, &more);
 		ok(has(w->document, "<!DOCTYPE html>\n<html lang=\"en\">") &&

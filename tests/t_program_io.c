@@ -20,29 +20,31 @@ static const struct {
 	size_t len;		/* of its answer's body */
 	const char *end;	/* what that ends in */
 } programs[] = {
-	{ "reads all and counts it", HEAD "wc -c\n", 8, "1000000\n" },
-	{ "never reads its input", HEAD "echo ok\n", 3, "ok\n" },
+	{ "reads all and counts it [cgi:C46 R9]",
+	    HEAD "wc -c\n", 8, "1000000\n" },
+	{ "never reads its input [cgi:C17 R9]", HEAD "echo ok\n", 3, "ok\n" },
 	{ "reads a part of its input", HEAD "head -c 10 >/dev/null\necho ok\n",
 	    3, "ok\n" },
-	{ "closes its input at once", "exec <&-\n" HEAD "echo ok\n", 3,
+	{ "closes its input at once [cgi:C17]",
+	    "exec <&-\n" HEAD "echo ok\n", 3,
 	    "ok\n" },
-	{ "writes 300 KB before it reads, and after",
+	{ "writes 300 KB before it reads, and after [cgi:C18]",
 	    HEAD "head -c 300000 /dev/zero\nwc -c\n"
 	    "head -c 300000 /dev/zero\necho ok\n", 600011, "ok\n" },
 	{ "gives back what it gets", HEAD "cat\n", MB, "xxx" },
 	{ "writes 3 MB", HEAD "cat\nhead -c 2000000 /dev/zero\n", 3 * MB,
 	    "\0\0" },
-	{ "writes 1 MB to standard error first",
+	{ "writes 1 MB to standard error first [cgi:C20]",
 	    "head -c 1000000 /dev/zero | tr '\\0' e >&2\n" HEAD "echo ok\n", 3,
 	    "ok\n" },
-	{ "writes 1 MB of lines to standard error, between",
+	{ "writes 1 MB of lines to standard error, between [F14]",
 	    HEAD "echo o\nyes error | head -c 1000000 >&2\necho ok\n", 5,
 	    "ok\n" },
 	{ "writes to standard error what looks like an answer",
 	    "printf 'Status: 500\\n\\n\\0\\1\\2\\377bad' >&2\n" HEAD
 	    "echo ok\n", 3, "ok\n" },
 	{ "closes standard error", "exec 2>&-\n" HEAD "echo ok\n", 3, "ok\n" },
-	{ "uses descriptors of its own", "exec 3<&0 4>&1\n"
+	{ "uses descriptors of its own [cgi:C16]", "exec 3<&0 4>&1\n"
 	    HEAD "wc -c <&3 >&4\n", 8, "1000000\n" },
 };
 
@@ -121,6 +123,30 @@ last_words(struct rig *rig)
 	}
 }
 
+/* It is heard while the program runs, and so is a child that it left. */
+static void
+first_words(struct rig *rig)
+{
+	struct rig_request request = { .method = "POST", .path = "/io" };
+	struct rig_answer answer;
+
+	rig_program(rig, "io", COUNT HEAD "echo first-words. >&2\n"
+	    "for i in $(seq 500); do\n"
+	    "grep -q first-words log && echo heard && break\n"
+	    "sleep 0.02\ndone\n");
+	request.program = rig_at(rig, "io");
+	rig_request(rig, &request, &answer);
+	is_bytes(answer.body.at, answer.body.len, "heard\n", 6,
+	    "what a program says is in the log while it runs");
+	rig_answer_free(&answer);
+	rig_program(rig, "io", COUNT HEAD "echo ok\n"
+	    "(head -c 300000 /dev/zero | tr '\\0' e >&2; echo late) &\n");
+	rig_request(rig, &request, &answer);
+	is_bytes(answer.body.at, answer.body.len, "ok\nlate\n", 8,
+	    "a child it leaves may say much before it answers the rest");
+	rig_answer_free(&answer);
+}
+
 /* Once idemd has ended: it writes its log in pieces. */
 static void
 log_tells(struct rig *rig)
@@ -140,7 +166,7 @@ log_tells(struct rig *rig)
 	    "none looks like a word of ours");
 	ok(strstr(log, "stderr=\"eeee") != NULL, "and what was not the last");
 	ok(strstr(log, "stderr-left-out=") != NULL,
-	    "where it was too much the log says how much");
+	    "where it was too much the log says how much [cgi:C20]");
 	note("4 MB on standard error made a log of %zu bytes", strlen(log));
 	free(log);
 }
@@ -197,10 +223,33 @@ closes_early(struct rig *rig)
 		ask(rig, &request, early[i].first, "a program that %s",
 		    early[i].what);
 		is_int(rig_lines(rig, "after", NULL), i + 1,
-		    "it had ended before that was said");
+		    "it had ended before that was said [R23]");
 		ask(rig, &request, early[i].again, "and again");
 	}
 	is_int(starts(rig) - before, n, "each was started once");
+}
+
+/* --- a small body, a pipe; a larger one, a file ---------------------------- */
+
+static void
+sizes(struct rig *rig)
+{
+	static const size_t lens[] = { 0, 1, 4095, 4096, 4097, 65536, 65537 };
+	struct rig_request request = { .method = "POST", .path = "/io" };
+	struct rig_answer answer;
+	char want[32];
+	size_t i;
+
+	rig_program(rig, "io", COUNT HEAD "wc -c\n");
+	request.program = rig_at(rig, "io");
+	for (i = 0; i < sizeof lens / sizeof *lens; i++) {
+		request.body = (struct idem_bytes){ body, lens[i] };
+		snprintf(want, sizeof want, "%zu\n", lens[i]);
+		rig_request(rig, &request, &answer);
+		is_bytes(answer.body.at, answer.body.len, want, strlen(want),
+		    "a program reads %zu bytes and their end", lens[i]);
+		rig_answer_free(&answer);
+	}
 }
 
 /* --- children that stay --------------------------------------------------- */
@@ -208,7 +257,7 @@ closes_early(struct rig *rig)
 static const struct {
 	const char *what, *text;
 } children[] = {
-	{ "leaves a child that holds its output", HEAD
+	{ "leaves a child that holds its output [cgi:C26]", HEAD
 	    "sleep 60 &\necho $! >child\necho ok\n" },
 	{ "leaves a child that has left its group", HEAD
 	    "setsid sleep 60 &\necho $! >child\necho ok\n" },
@@ -278,8 +327,10 @@ main(void)
 	log_is_short(&rig);
 	ask_start(&rig, options);
 	each_program(&rig);
+	sizes(&rig);
 	closes_early(&rig);
 	leaves_children(&rig);
+	first_words(&rig);
 	last_words(&rig);
 	is_int(rig_stop(&rig, 20000), 0, "idemd ends with status 0");
 	log_tells(&rig);

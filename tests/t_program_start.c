@@ -30,15 +30,16 @@ static const struct {
 	{ "is not executable", "403 not-started", UNMARKED, NULL },
 	{ "is a folder", "403 not-started", FOLDER, NULL },
 	{ "is a link to itself", "500 not-started", LOOPING, NULL },
-	{ "has no interpreter", "500 not-started", TEXT,
+	{ "has no interpreter [cgi:C38]", "500 not-started", TEXT,
 	    "#!/nowhere/interpreter\n" },
 	{ "has a plain file as interpreter", "500 not-started", TEXT,
 	    "#!/etc/passwd\n" },
 	{ "has a folder as interpreter", "500 not-started", TEXT, "#!/etc\n" },
 	{ "is empty", "500 not-started", TEXT, "" },
-	{ "has no first line", "500 not-started", TEXT, "echo hello\n" },
+	{ "has no first line [cgi:C38]",
+	    "500 not-started", TEXT, "echo hello\n" },
 	{ "is half an ELF file", "500 not-started", TEXT, "\177ELF\002\001" },
-	{ "is being written", "500 not-started", WRITTEN, NULL },
+	{ "is being written [cgi:C38]", "500 not-started", WRITTEN, NULL },
 };
 
 static int

@@ -27,19 +27,21 @@ static const struct {
 	    "Location: http://localhost/done?n=1\\n\\n'\n",
 	    "Status: 303 See Other\r\nLocation: http://localhost/done?n=1\r\n"
 	    "Content-Length: 0\r\n", "303 stored", 0 },
-	{ "an absolute Location alone",
+	{ "an absolute Location alone [cgi:C29 R19]",
 	    "printf 'Location: http://localhost/done\\n\\n'\n",
 	    "Status: 302 Found\r\nLocation: http://localhost/done\r\n"
 	    "Content-Length: 0\r\n", "302 stored", 0 },
-	{ "a Location of a path alone", "printf 'Location: /done\\n\\n'\n",
+	{ "a Location of a path alone [cgi:C29 R18]",
+	    "printf 'Location: /done\\n\\n'\n",
 	    "Location: /done\r\nContent-Length: 0\r\n", "200 stored", 0 },
-	{ "201, Location, ETag and Link", "printf 'Status: 201 Made\\n"
+	{ "201, Location, ETag and Link [cgi:C29 idem:E5]",
+	    "printf 'Status: 201 Made\\n"
 	    "Location: /orders/1\\nETag: W/\"1\"\\nLink: </a>; rel=\"next\"\\n"
 	    "\\nmade'\n",
 	    "Status: 201 Made\r\nLocation: /orders/1\r\nETag: W/\"1\"\r\n"
 	    "Link: </a>; rel=\"next\"\r\nContent-Length: 4\r\n",
 	    "201 stored", 4 },
-	{ "fields twice, with commas, in their order",
+	{ "fields twice, with commas, in their order [idem:E1]",
 	    "printf 'X-B: 2\\nX-A: 1, 1\\nx-b: 3\\n"
 	    "Content-Disposition: attachment; filename=\"a,b.txt\"\\n"
 	    "X-A: 1, 1\\nX-Empty:\\nX-Colon: a:b\\nWarning:   x \\n\\nok'\n",
@@ -47,7 +49,8 @@ static const struct {
 	    "Content-Disposition: attachment; filename=\"a,b.txt\"\r\n"
 	    "X-A: 1, 1\r\nX-Empty:\r\nX-Colon: a:b\r\nWarning:   x \r\n"
 	    "Content-Length: 2\r\n", "200 stored", 2 },
-	{ "fields of the connection", "printf 'Connection: close, X-A\\n"
+	{ "fields of the connection [R21 idem:E13]",
+	    "printf 'Connection: close, X-A\\n"
 	    "Keep-Alive: 5\\nDate: Mon, 01 Jan 2024 00:00:00 GMT\\n"
 	    "Server: old\\nX-A: 1\\nContent-Length: 2\\n\\nok'\n",
 	    "X-A: 1\r\nContent-Length: 2\r\n", "200 stored", 2 },
@@ -57,7 +60,7 @@ static const struct {
 	    "X-A: 1\r\nContent-Length: 2\r\n", "200 stored", 2 },
 	{ "a status without text", "printf 'Status: 202\\n\\nok'\n",
 	    "Status: 202\r\nContent-Length: 2\r\n", "202 stored", 2 },
-	{ "all bytes, a thousand times", "printf 'X-A: 1\\n\\n'\n"
+	{ "all bytes, a thousand times [idem:E3]", "printf 'X-A: 1\\n\\n'\n"
 	    "perl -e 'binmode STDOUT; "
 	    "print map { chr } 0..255 for 1..1000'\n",
 	    "X-A: 1\r\nContent-Length: 256000\r\n", "200 stored", 256000 },
@@ -133,7 +136,7 @@ one(struct rig *rig, size_t i)
 	    first.body.len, "the same body");
 	is_int(count_of(&answer, "Idempotency-Status:"), 1, "our word, once");
 	is(rig_field(&answer, "Idempotent-Replayed"), "true",
-	    "it is said to be replayed");
+	    "it is said to be replayed [idem:E4]");
 	rig_answer_free(&first);
 	rig_answer_free(&answer);
 	idem_buf_free(&head);
@@ -147,7 +150,8 @@ each_answer(struct rig *rig)
 
 	for (i = 0; i < ANSWERS; i++)
 		one(rig, i);
-	is_int(starts(rig) - before, (long long)ANSWERS, "one start for each");
+	is_int(starts(rig) - before, (long long)ANSWERS, "one start for each "
+	    "[idem:E4]");
 }
 
 /* --- cookies -------------------------------------------------------------- */

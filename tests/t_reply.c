@@ -55,6 +55,21 @@ static const struct {
 	  "X: Set-Cookie: 4\r\n", IDEM_SAYS_REPLAYED, false,
 	  "Set-Cookie2: 1\r\nSet-Cooki: 2\r\nX-Set-Cookie: 3\r\n"
 	  "X: Set-Cookie: 4\r\n" REPLAY "\r\n" },
+	{ "a replay leaves out what its route says, in whatever case",
+	  NULL, "X-Trace: 1\r\nx-tRACE:2\r\nX-Trace-Id: 3\r\n",
+	  IDEM_SAYS_REPLAYED, false, "X-Trace-Id: 3\r\n" REPLAY "\r\n" },
+	{ "where another origin may see the answer it may see our fields "
+	  "[idem:E12]", NULL, "access-control-allow-origin: *\r\n",
+	  IDEM_SAYS_STORED, false, "access-control-allow-origin: *\r\n"
+	  "Idempotency-Status: stored\r\n"
+	  "Access-Control-Expose-Headers: Idempotency-Status, "
+	  "Idempotent-Replayed\r\n\r\n" },
+	{ "where we say nothing there is nothing to see", NULL,
+	  "Access-Control-Allow-Origin: *\r\n", IDEM_SAYS_NONE, false,
+	  "Access-Control-Allow-Origin: *\r\n\r\n" },
+	{ "a first answer leaves out none of it",
+	  NULL, "X-Trace: 1\r\n", IDEM_SAYS_STORED, false,
+	  "X-Trace: 1\r\nIdempotency-Status: stored\r\n\r\n" },
 };
 
 static struct idem_saved
@@ -73,15 +88,17 @@ saved(const char *status, const char *lines)
 static void
 check_answers(void)
 {
+	static const char *const left_out[] = { "X-Trace" };
+	struct idem_replay replay = { .left_out = left_out, .left_out_len = 1 };
 	struct idem_saved s;
 	struct idem_buf head;
 	size_t i;
 
 	for (i = 0; i < sizeof answers / sizeof *answers; i++) {
 		head = (struct idem_buf){ 0 };
+		replay.identity = answers[i].identity;
 		s = saved(answers[i].status, answers[i].lines);
-		idem_reply_answer(&head, &s, answers[i].says,
-		    answers[i].identity);
+		idem_reply_answer(&head, &s, answers[i].says, &replay);
 		is_bytes(head.at, head.len, answers[i].head,
 		    strlen(answers[i].head), "%s", answers[i].what);
 		idem_buf_free(&head);
@@ -190,7 +207,7 @@ check_memory(void)
 	struct idem_saved s = saved("200 OK", "A: 1\r\n");
 	struct idem_buf head = { .max = 16 };
 
-	idem_reply_answer(&head, &s, IDEM_SAYS_STORED, false);
+	idem_reply_answer(&head, &s, IDEM_SAYS_STORED, NULL);
 	ok(!idem_buf_ok(&head), "an answer for which there is no room says so");
 	idem_buf_clear(&head);
 	idem_reply_problem(&head, IDEM_PROBLEM_BUSY, IDEM_SAYS_NOT_STARTED,

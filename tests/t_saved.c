@@ -100,7 +100,7 @@ check_rows(void)
 		    s.lines.len + s.body.len, "%s takes its parts and %d "
 		    "bytes", answers[i].what, HEAD_LEN);
 		ok(idem_saved_read(idem_buf_bytes(&b), &r) && same(&r, &s),
-		    "%s is read as it was written", answers[i].what);
+		    "%s is read as it was written [idem:D4]", answers[i].what);
 		ok(read_only_whole(&b), "%s is read only whole",
 		    answers[i].what);
 		idem_buf_free(&b);

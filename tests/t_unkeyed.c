@@ -56,10 +56,11 @@ streamed(struct rig *rig, const char *method, const char *key)
 	rig_file(rig, "hold2", "");
 	fd = ask_begin(rig, &request);
 	ok(read_until(fd, "tick\n", &ms),
-	    "%s: what is written is sent while it runs", method);
+	    "%s: what is written is sent while it runs [cgi:C06]", method);
 	note("the first bytes came after %lld ms", (long long)ms);
 	unlink(rig_at(rig, "hold"));
-	ok(read_until(fd, "tock\n", &ms), "and what is written later");
+	ok(read_until(fd, "tock\n", &ms), "and what is written later "
+	    "[cgi:C06]");
 	unlink(rig_at(rig, "hold2"));
 	ask_end(rig, fd, &answer);
 	ok(answer.whole, "to its end");
@@ -157,13 +158,14 @@ static const struct {
 } rows[] = {
 	{ "an empty body", "POST", "200", HEAD, "" },
 	{ "204", "POST", "204", "printf 'Status: 204\\n\\n'\n", "" },
-	{ "an absolute Location alone", "POST", "302",
+	{ "an absolute Location alone [cgi:C29 R19]", "POST", "302",
 	    "printf 'Location: http://localhost/\\n\\n'\n", "" },
-	{ "a Location of a path alone", "GET", "200",
+	{ "a Location of a path alone [cgi:C29 R18]", "GET", "200",
 	    "printf 'Location: /x\\n\\n'\n", "" },
 	{ "HEAD with a length and no body", "HEAD", "200",
 	    "printf 'Content-Length: 10\\n\\n'\n", "" },
-	{ "HEAD with a body", "HEAD", "200", HEAD "echo ok\n", "ok\n" },
+	{ "HEAD with a body [cgi:C44 R11]", "HEAD", "200", HEAD "echo ok\n",
+	    "" },
 	{ "a method nobody knows", "BREW", "200", HEAD "echo ok\n", "ok\n" },
 	{ "a method of the empty string", "", "200", HEAD "echo ok\n", "ok\n" },
 };

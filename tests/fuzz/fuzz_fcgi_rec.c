@@ -55,20 +55,24 @@ compare_with_libfcgi(const struct idem_fcgi_reader *r)
 {
 	struct idem_bytes stream = idem_buf_bytes(&r->params), left = stream;
 	struct idem_fcgi_pair pair;
-	struct params params;
+	struct idem_params params, ours;
 	struct front front;
 	size_t i = 0;
 	int got;
 
 	fuzz_must(front_init(&front) == 0);
-	got = front_decode(&front, r->id, stream, &params);
+	got = (int)front_decode(&front, r->id, stream, &params);
 	fuzz_must((got == 0) == all_can_be_told(stream));
 	while (got == 0 && idem_fcgi_pair_next(&left, &pair) > 0) {
 		fuzz_must(i < params.len && is_param(params.at[i], &pair));
 		i++;
 	}
 	fuzz_must(i == params.len);
-	params_free(&params);
+	fuzz_must((int)idem_params_read(stream, &ours) == got);
+	fuzz_must(idem_params_equal(&ours, &params));
+	fuzz_must(got != 0 || front_agrees(&front, &ours));
+	idem_params_free(&ours);
+	idem_params_free(&params);
 	front_free(&front);
 }
 

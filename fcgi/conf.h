@@ -1,0 +1,94 @@
+/* SPDX-License-Identifier: ISC */
+#ifndef CONF_H
+#define CONF_H
+
+#include "program.h"
+#include "route.h"
+
+/*
+ * The configuration in force: read from a Lua file (idem.conf(5)) or made of
+ * the command line.  Read only once made.  Requests under way hold on to the
+ * one that they began with.
+ */
+struct conf_route {
+	struct idem_route route;
+	struct program_rule program;
+	const char *text;	/* "route at FILE:LINE", for --explain, logs */
+};
+
+struct conf {
+	/* Of the instance: a reload cannot change them. */
+	const char *socket;	/* as options.h's; NULL: inherited */
+	const char *ledger;	/* path */
+	bool create;
+	uint32_t programs, workers;
+	uint32_t grace_ms;
+	/* These it can. */
+	uint32_t queue;
+	bool stderr_to_front;	/* fcgiwrap's -f */
+	uint64_t cache_size;	/* bytes of cached answers, a worker */
+	int64_t cache_age_ms;
+
+	struct conf_route *routes;	/* the first that applies does */
+	size_t routes_len;
+	bool has_rest;		/* what no route's path stands for: */
+	struct conf_route rest;	/* its program; keys are ignored */
+
+	/* The largest of all routes. */
+	uint32_t lease_max_ms, limit_max_ms;
+
+	struct idem_words warnings;	/* for the log, --check-config */
+
+	struct conf_lua *lua;	/* functions; private to conf_lua*.c */
+	struct conf_block *blocks;	/* what this points at; private */
+	size_t blocks_size;
+	uint32_t holders;	/* private */
+};
+
+/*
+ * Read a file's text; `file` is its name, for messages.  NULL, and a sentence
+ * in error with file and line: what is wrong, and what to do.
+ */
+struct conf *conf_read(const char *file, struct idem_bytes text, char *error,
+    size_t error_size);
+
+/* A fresh one, with the defaults and no route, to be filled by options.c; what
+   it points at must outlive it.  NULL: no memory. */
+struct conf *conf_new(void);
+/* After routes were set by hand: the maxima. */
+void conf_measure(struct conf *);
+
+struct conf *conf_hold(struct conf *);
+void conf_drop(struct conf *);
+
+/*
+ * Which route a request has.  COVERED: it and its keys.  EXEMPT: that one's
+ * program, keys ignored (another method, or conf.rest).  NONE: no program.
+ */
+enum conf_found { CONF_COVERED, CONF_EXEMPT, CONF_NONE };
+enum conf_found conf_find(const struct conf *, struct idem_bytes path,
+    const char *method, const struct conf_route **);
+
+/*
+ * The same in words: why this one, and why none before it, and what it means.
+ * The path is as in a request line; conf_find has it as pattern.h makes it.
+ */
+enum conf_found conf_explain(const struct conf *, const char *method,
+    const char *path, struct idem_buf *text);
+
+/*
+ * Call a route's key function.  1 and *value (borrowed until the next call); 0:
+ * it says that there is no key; -1: it failed, a sentence in error.
+ */
+int conf_call(struct conf *, int function, const struct idem_params *,
+    struct idem_bytes path, struct idem_bytes *value, char *error,
+    size_t error_size);
+
+/*
+ * May `next` take the place of `now` while requests are served?  True; or false
+ * and the reason.  rekey: keys of live routes may change.
+ */
+bool conf_may_follow(const struct conf *now, const struct conf *next,
+    bool rekey, char *error, size_t error_size);
+
+#endif

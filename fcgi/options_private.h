@@ -1,0 +1,52 @@
+/* SPDX-License-Identifier: ISC */
+#ifndef OPTIONS_PRIVATE_H
+#define OPTIONS_PRIVATE_H
+
+#include "conf_private.h"
+#include "options.h"
+
+/* Of options*.c only. */
+
+/* Options about it, as getopt_long has them; the others come after. */
+enum {
+	OPTIONS_KEEP = 256, OPTIONS_TOMBSTONE, OPTIONS_LEASE, OPTIONS_LIMIT,
+	OPTIONS_GRACE, OPTIONS_ON_UNKNOWN, OPTIONS_IN_PROGRESS,
+	OPTIONS_REQUIRED, OPTIONS_ROOT, OPTIONS_COMPAT, OPTIONS_ALLOW,
+	OPTIONS_PROGRAM,	/* the first other word; no value */
+	OPTIONS_OF_ROUTE_END
+};
+
+/* What the command line says of its one route. */
+struct options_route {
+	struct idem_route route;
+	const char *root;
+	char *const *program;	/* NULL: none */
+	char **allowed;		/* -p; room for every argument, NULL last */
+	size_t allowed_len;
+	bool compat;		/* --fcgiwrap-compat */
+	uint32_t grace_ms;
+	const char *said;	/* the first option that a file says instead,
+				   or NULL; and how it does */
+	const char *instead;
+};
+
+/* options_route.c.  0; or 2, and a message is on standard error. */
+int options_of_route(struct options_route *, int option, char *value);
+int options_wrong(const char *option, const char *value, const char *what);
+int options_number(const char *option, const char *text, uint32_t min,
+    uint32_t max, uint32_t *out);
+
+/* options_look.c: what is said and is not there, as warnings on standard
+   output. */
+void options_look(const struct conf *);
+
+/*
+ * options_make.c.  What was said wins; what is left open is filled in.  NULL,
+ * and a sentence.
+ */
+struct conf *options_of_file(const struct options *, char *error,
+    size_t error_size);
+struct conf *options_of_line(const struct options *,
+    const struct options_route *, char *error, size_t error_size);
+
+#endif
