@@ -1,0 +1,368 @@
+# SPDX-License-Identifier: ISC
+#
+# Web servers for tests: each is started with its file of doc/fronts as it is
+# written, but for port and paths, in a temporary folder.  Servers, idemd and
+# programs all run as one ordinary user.  To be read by a test's shell:
+#
+#	fronts_begin NEEDED-COMMAND...	$folder, $www; or SKIP
+#	idemd_start [OPTION...]		on $folder/idem.sock
+#	front_needs NAME		or false, and $lacking says what
+#	front_start NAME		on 127.0.0.1:$port
+#	front_reload, front_stop, idemd_stop
+#	fronts_end			all of it, and `1..N`
+#
+# NAME is that of a file of doc/fronts.
+
+top_srcdir=${top_srcdir:-.}
+IDEMD=${IDEMD:-${top_builddir:-.}/idemd}
+IDEMCTL=${IDEMCTL:-${top_builddir:-.}/idemctl}
+IDEM_CGI=${IDEM_CGI:-${top_builddir:-.}/idem-cgi}
+PATH=$PATH:/usr/sbin:/sbin
+LC_ALL=C
+export LC_ALL
+
+folder= www= as= port= front= front_edit= front_pid= idemd_pid= others=
+tests=0 failed=0
+
+# --- TAP ----------------------------------------------------------------------
+
+skip_all() {
+	[ $tests = 0 ] || { echo "Bail out! $1"; exit 1; }
+	echo "1..0 # SKIP $1"
+	exit 0
+}
+
+# is GOT WANTED TEXT
+is() {
+	tests=$((tests + 1))
+	if [ "$1" = "$2" ]; then
+		echo "ok $tests - $3"
+	else
+		echo "not ok $tests - $3"
+		printf '%s\n' "     got: $1" "expected: $2" | sed 's/^/# /'
+		failed=$((failed + 1))
+	fi
+}
+
+# holds TEXT COMMAND...
+holds() {
+	text=$1
+	shift
+	if "$@" >/dev/null; then
+		is yes yes "$text"
+	else
+		is "not so: $*" yes "$text"
+	fi
+}
+
+# skip TEXT REASON
+skip() {
+	tests=$((tests + 1))
+	echo "ok $tests - $1 # SKIP $2"
+}
+
+until_true() {
+	tries=0
+	until "$@" 2>/dev/null; do
+		tries=$((tries + 1))
+		if [ $tries -ge 400 ]; then
+			logs
+			echo "Bail out! $* does not come"
+			exit 1
+		fi
+		sleep 0.05
+	done
+}
+
+logs() {
+	for log in "$folder"/*.log; do
+		[ -f "$log" ] || continue
+		tail -n 15 "$log" | sed "s|^|# ${log##*/}: |"
+	done
+}
+
+# --- the folder ---------------------------------------------------------------
+
+# An ordinary user for everything: Apache refuses to serve as root.
+fronts_user() {
+	[ "$(id -u)" = 0 ] || return 0
+	command -v setpriv >/dev/null || skip_all "setpriv is not installed"
+	user=www-data
+	id -u $user >/dev/null 2>&1 || user=nobody
+	as="setpriv --reuid=$user --regid=$(id -g $user) --clear-groups"
+}
+
+fronts_begin() {
+	for tool in curl perl "$@"; do
+		command -v "$tool" >/dev/null ||
+		    skip_all "$tool is not installed"
+	done
+	fronts_user
+	folder=$(mktemp -d "${TMPDIR:-/tmp}/idem-fronts-XXXXXX") || exit 1
+	trap fronts_clean EXIT
+	trap 'exit 143' INT TERM
+	www=$folder/www
+	mkdir -p "$www/cgi-bin" "$folder/tmp"
+	cp "$IDEMD" "$folder/idemd" || exit 1
+	cp "$IDEMCTL" "$folder/idemctl" || exit 1
+	[ ! -x "$IDEM_CGI" ] || cp "$IDEM_CGI" "$folder/idem-cgi"
+	cp "$top_srcdir"/tests/fronts/*.cgi "$www/cgi-bin/"
+	chmod 755 "$www"/cgi-bin/*
+	: >"$folder/begun"
+	: >"$folder/ended"
+	[ -z "$as" ] || chown -R "$user" "$folder"
+	$as test -w "$folder/begun" || skip_all "$user cannot get at $folder"
+}
+
+# What is left of our own: all that is ours has the folder's name in it, but
+# for this grep, which has it from a file.
+left_over() {
+	(cd "$folder" && echo "$folder/" >name &&
+	    grep -lasFf name /proc/[0-9]*/cmdline) | sed 's|[^0-9]||g'
+}
+nothing_left() { [ -z "$(left_over)" ]; }
+
+others_stop() {
+	for pid in $others; do
+		kill "$pid" 2>/dev/null && wait "$pid" 2>/dev/null
+	done
+	others=
+}
+
+fronts_clean() {
+	front_stop
+	idemd_stop
+	others_stop
+	for pid in $(left_over); do
+		kill -9 "$pid" 2>/dev/null
+	done
+	rm -rf "$folder"
+}
+
+fronts_end() {
+	front_stop
+	idemd_stop
+	others_stop
+	until_true nothing_left
+	[ $failed = 0 ] || logs
+	echo "1..$tests"
+	[ $failed = 0 ]
+	exit
+}
+
+# --- idemd --------------------------------------------------------------------
+
+# Started in the front's place, or by it.
+idemd_start() {
+	$as "$folder/idemd" -s "unix:$folder/idem.sock" \
+	    --ledger "sqlite:$folder/ledger.db" "$@" 2>>"$folder/idemd.log" &
+	idemd_pid=$!
+	until_true [ -S "$folder/idem.sock" ]
+}
+
+idemd_stop() {
+	[ -n "$idemd_pid" ] || return 0
+	kill "$idemd_pid" 2>/dev/null
+	wait "$idemd_pid" 2>/dev/null
+	idemd_pid=
+}
+
+ledger_init() {
+	$as "$folder/idemctl" init --ledger "sqlite:$folder/ledger.db" \
+	    >/dev/null || { echo "Bail out! no ledger"; exit 1; }
+}
+
+# --- fronts -------------------------------------------------------------------
+
+free_port() {
+	perl -MIO::Socket::INET -e 'print IO::Socket::INET->new(Listen => 1,
+	    LocalAddr => "127.0.0.1", Proto => "tcp")->sockport'
+}
+
+# The file as an administrator would write it for this folder and port, with
+# what a test wants to have changed.
+as_written() {
+	sed -e "s|/run/idem/|$folder/|g" -e "s|/var/lib/idem/|$folder/|g" \
+	    -e "s|/etc/idem/|$folder/|g" -e "s|/srv/www|$www|g" \
+	    -e "s|/usr/sbin/idemd|$folder/idemd|g" \
+	    -e "s|/usr/bin/idem-cgi|$folder/idem-cgi|g" \
+	    -e "s|listen 80;|listen 127.0.0.1:$port;|" \
+	    -e "s|^server.port = 80\$|server.port = $port|" \
+	    -e "s|<VirtualHost \*:80>|<VirtualHost 127.0.0.1:$port>|" \
+	    -e "$front_edit" \
+	    "$top_srcdir/doc/fronts/$1"
+}
+
+nginx_global() {
+	cat <<-END
+	daemon off;
+	worker_processes 2;
+	pid $folder/nginx.pid;
+	error_log $folder/nginx.log;
+	events { worker_connections 256; }
+	http {
+		access_log off;
+		client_body_temp_path $folder/tmp/body;
+		fastcgi_temp_path $folder/tmp/fastcgi;
+		proxy_temp_path $folder/tmp/proxy;
+		uwsgi_temp_path $folder/tmp/uwsgi;
+		scgi_temp_path $folder/tmp/scgi;
+		include $folder/front.conf;
+	}
+	END
+}
+
+lighttpd_global() {
+	cat <<-END
+	server.bind = "127.0.0.1"
+	server.errorlog = "$folder/lighttpd.log"
+	server.upload-dirs = ( "$folder/tmp" )
+	include "$folder/front.conf"
+	END
+}
+
+apache_program() {
+	for apache in apache2 httpd; do
+		command -v $apache >/dev/null && return
+	done
+	lacking="Apache is not installed"
+	return 1
+}
+
+apache_modules() {
+	for apache_modules in /usr/lib/apache2/modules \
+	    /usr/lib64/httpd/modules /usr/lib/httpd/modules \
+	    /usr/libexec/apache2 /etc/httpd/modules; do
+		[ -d "$apache_modules" ] && return
+	done
+	lacking="Apache's modules are not where they are looked for"
+	return 1
+}
+
+# Those that are not built in.
+apache_loads() {
+	modules="unixd mpm_event authz_core setenvif"
+	case $1 in
+	apache-proxy_fcgi)	modules="$modules proxy proxy_fcgi" ;;
+	apache-mod_fcgid)	modules="$modules fcgid" ;;
+	apache-cgi)		modules="$modules actions cgid alias env" ;;
+	esac
+	built_in=$($apache -l)
+	loads=
+	for module in $modules; do
+		case $built_in in *mod_$module.c*) continue ;; esac
+		file=$apache_modules/mod_$module.so
+		if [ ! -f "$file" ]; then
+			lacking="Apache's mod_$module is not installed"
+			return 1
+		fi
+		loads="${loads}LoadModule ${module}_module $file
+"
+	done
+}
+
+apache_global() {
+	cat <<-END
+	ServerRoot "$folder"
+	ServerName localhost
+	DefaultRuntimeDir "$folder/tmp"
+	PidFile "$folder/apache.pid"
+	ErrorLog "$folder/apache.log"
+	LogLevel warn
+	END
+	printf '%s' "$loads"
+	cat <<-END
+	Listen 127.0.0.1:$port
+	StartServers 1
+	ThreadsPerChild 32
+	MaxRequestWorkers 64
+	GracefulShutdownTimeout 20
+	END
+	case $front in
+	apache-mod_fcgid)
+		echo "FcgidIPCDir $folder/tmp"
+		echo "FcgidProcessTableFile $folder/tmp/fcgid" ;;
+	apache-cgi)
+		echo "ScriptSock $folder/tmp/cgid" ;;
+	esac
+	echo "Include $folder/front.conf"
+}
+
+front_needs() {
+	lacking=
+	case $1 in
+	nginx|lighttpd|lighttpd-cgi)
+		command -v "${1%-cgi}" >/dev/null ||
+		    lacking="${1%-cgi} is not installed" ;;
+	apache-*)
+		apache_program && apache_modules && apache_loads "$1" ;;
+	esac
+	case $1 in *-cgi)
+		[ -x "$IDEM_CGI" ] || lacking="idem-cgi is not built" ;;
+	esac
+	[ -z "$lacking" ]
+}
+
+front_command() {
+	case $front in
+	nginx)
+		exec $as nginx -e "$folder/nginx.log" -p "$folder" \
+		    -c "$folder/global.conf" ;;
+	lighttpd|lighttpd-cgi)
+		exec $as lighttpd -D -f "$folder/global.conf" ;;
+	apache-*)
+		exec $as $apache -DFOREGROUND -f "$folder/global.conf" ;;
+	esac
+}
+
+front_global() {
+	case $front in
+	nginx)		nginx_global ;;
+	lighttpd*)	lighttpd_global ;;
+	apache-*)	apache_global ;;
+	esac
+}
+
+front_answers() {
+	kill -0 "$front_pid" 2>/dev/null || return 0
+	curl -s -o /dev/null --max-time 5 "http://127.0.0.1:$port/none"
+}
+
+# On a port that somebody else was quicker to take it ends; then another.
+front_start() {
+	front=$1
+	for try in 1 2 3; do
+		port=$(free_port)
+		as_written "${2:-$front}.conf" >"$folder/front.conf"
+		front_global >"$folder/global.conf"
+		front_resume
+		kill -0 "$front_pid" 2>/dev/null && return
+	done
+	logs
+	echo "Bail out! $front does not start"
+	exit 1
+}
+
+# The same once more, after front_stop.
+front_resume() {
+	front_command >>"$folder/front.log" 2>&1 &
+	front_pid=$!
+	until_true front_answers
+}
+
+# As an administrator does after a change; what is under way goes on.
+front_reload() {
+	case $front in
+	nginx)		kill -HUP "$front_pid" ;;
+	lighttpd*)	kill -USR1 "$front_pid" ;;
+	apache-*)	kill -USR1 "$front_pid" ;;
+	esac
+}
+
+# At once.
+front_stop() {
+	[ -n "$front_pid" ] || return 0
+	kill -TERM "$front_pid" 2>/dev/null
+	wait "$front_pid" 2>/dev/null
+	front_pid=
+}

@@ -1,0 +1,16 @@
+#!/bin/sh
+# SPDX-License-Identifier: ISC
+#
+# Takes a body and says how long it is and what it sums up to, and how often
+# it was asked just this: take.cgi?NAME or take.cgi?NAME&sleep=SECONDS.
+
+here=${0%/*}
+echo "$QUERY_STRING" >>"$here/../../begun"
+case $QUERY_STRING in
+*sleep=*) sleep "${QUERY_STRING##*sleep=}" ;;
+esac
+sum=$(cksum)
+printf 'Status: 201 Taken\nContent-Type: text/plain\nX-Run: %s\n\n' \
+    "$(grep -cxF "$QUERY_STRING" "$here/../../begun")"
+echo "length=${CONTENT_LENGTH-none} coding=${HTTP_TRANSFER_ENCODING-none} $sum"
+echo "$QUERY_STRING" >>"$here/../../ended"
