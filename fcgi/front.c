@@ -169,46 +169,58 @@ decode(struct front *f, const struct extent *extent, struct idem_params *params)
 	return result;
 }
 
-enum idem_params_read
-front_decode(struct front *f, uint16_t id, struct idem_bytes stream,
-    struct idem_params *params)
+/*
+ * What libfcgi makes of a stream that we have read as `ours`, which says how
+ * much it has to be.  0; -1.
+ */
+static int
+second_reading(struct front *f, uint16_t id, struct idem_bytes stream,
+    const struct idem_params *ours, struct idem_params *params)
 {
 	struct extent extent = { 0 };
-	struct idem_params ours;
 	struct idem_buf copy = { 0 };
-	enum idem_params_read read;
 	int result = -1;
 
-	*params = (struct idem_params){ 0 };
-	read = id == 0 ? IDEM_PARAMS_FAILED : idem_params_read(stream, &ours);
-	if (read != IDEM_PARAMS_READ)
-		return read;
-	measure(&ours, &extent);
-	idem_params_free(&ours);
 	if (f->memfd < 0 && open_memfd(f) != 0)
-		return IDEM_PARAMS_FAILED;
+		return -1;
+	measure(ours, &extent);
 	idem_fcgi_clean_copy(&copy, id, stream);
 	if (put(f, &copy) == 0)
 		result = decode(f, &extent, params);
 	f->spoilt = result != 0 || copy.len > PUT_MAX;
 	idem_buf_free(&copy);
-	return result == 0 ? IDEM_PARAMS_READ : IDEM_PARAMS_FAILED;
+	return result;
+}
+
+enum idem_params_read
+front_decode(struct front *f, uint16_t id, struct idem_bytes stream,
+    struct idem_params *params)
+{
+	struct idem_params ours;
+	enum idem_params_read read;
+
+	*params = (struct idem_params){ 0 };
+	read = id == 0 ? IDEM_PARAMS_FAILED : idem_params_read(stream, &ours);
+	if (read != IDEM_PARAMS_READ)
+		return read;
+	if (second_reading(f, id, stream, &ours, params) != 0)
+		read = IDEM_PARAMS_FAILED;
+	idem_params_free(&ours);
+	return read;
 }
 
 bool
 front_agrees(struct front *f, const struct idem_params *ours)
 {
 	struct idem_buf stream = { 0 };
-	struct idem_params theirs;
+	struct idem_params theirs = { 0 };
 	bool agrees;
 
 	idem_params_write(ours, &stream);
-	agrees = idem_buf_ok(&stream) && front_decode(f, 1,
-	    idem_buf_bytes(&stream), &theirs) == IDEM_PARAMS_READ;
-	if (agrees) {
-		agrees = idem_params_equal(ours, &theirs);
-		idem_params_free(&theirs);
-	}
+	agrees = idem_buf_ok(&stream) && second_reading(f, 1,
+	    idem_buf_bytes(&stream), ours, &theirs) == 0 &&
+	    idem_params_equal(ours, &theirs);
+	idem_params_free(&theirs);
 	idem_buf_free(&stream);
 	return agrees;
 }

@@ -240,14 +240,13 @@ add_function(struct visit *v)
 	}
 }
 
-/* A request is its own key only while nobody has named another. */
+/* It is a route's only source, if it is one. */
 static void
 add_content(struct visit *v)
 {
 	struct detail *d = v->detail;
 
-	if (d->found.state != IDEM_KEY_ABSENT || idem_route_source(
-	    &v->route->route, IDEM_SOURCE_CONTENT) == NULL)
+	if (idem_route_source(&v->route->route, IDEM_SOURCE_CONTENT) == NULL)
 		return;
 	if (idem_route_key_content(&v->x.fingerprint, &d->found.key))
 		d->found.state = IDEM_KEY_GOOD;
