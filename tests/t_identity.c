@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: ISC */
-#include "identity.h"
+#include "fingerprint.h"
 #include "tap.h"
 
 #include <stdlib.h>
@@ -20,25 +20,6 @@
 struct request {
 	const char *type, *body;
 };
-
-static struct idem_digest
-fingerprint_of(const struct idem_asked *asked, struct idem_bytes body,
-    size_t piece)
-{
-	const uint8_t *at = body.at;
-	struct idem_fingerprint f;
-	struct idem_digest d;
-	size_t i, len;
-
-	idem_fingerprint_init(&f, asked);
-	for (i = 0; i < body.len; i += len) {
-		len = piece < body.len - i ? piece : body.len - i;
-		idem_fingerprint_body(&f, at + i, len);
-	}
-	if (!idem_fingerprint_final(&f, &d))
-		bail_out("no fingerprint");
-	return d;
-}
 
 static struct idem_digest
 fingerprint(const struct request *r, size_t piece)

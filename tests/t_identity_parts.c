@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: ISC */
-#include "identity.h"
+#include "fingerprint.h"
 #include "tap.h"
 
 #include <string.h>
@@ -7,28 +7,6 @@
 #define FORM "multipart/form-data; boundary="
 #define CR "\r\n"
 #define BODY(b) "--" b CR CR "x" CR "--" b "--" CR
-
-/* The body in pieces of that size. */
-static struct idem_digest
-fingerprint_of(const struct idem_asked *asked, struct idem_bytes body,
-    size_t piece)
-{
-	const uint8_t *at = body.at;
-	struct idem_fingerprint f;
-	struct idem_digest d;
-	size_t i, len;
-
-	idem_fingerprint_init(&f, asked);
-	for (i = 0; i < body.len; i += len) {
-		len = piece < body.len - i ? piece : body.len - i;
-		idem_fingerprint_body(&f, at + i, len);
-	}
-	if (f.body_len != body.len)
-		bail_out("bytes that are not counted");
-	if (!idem_fingerprint_final(&f, &d))
-		bail_out("no fingerprint");
-	return d;
-}
 
 /* Where one part's bytes go to the next, the digest goes elsewhere. */
 static void

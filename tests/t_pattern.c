@@ -2,6 +2,7 @@
 #include "params.h"
 #include "pattern.h"
 
+#include "pattern_slow.h"
 #include "tap.h"
 
 #include <stdlib.h>
@@ -148,24 +149,6 @@ test_wrong(void)
 
 /* --- all small ones, against the words of the header ---------------------- */
 
-/* By trying everything: only for small ones. */
-static bool
-slow(const char *pattern, const char *path)
-{
-	bool any = pattern[0] == '*' && pattern[1] == '*';
-
-	if (strcmp(pattern, "/**") == 0 && *path == '\0')
-		return true;
-	if (*pattern == '\0')
-		return *path == '\0';
-	if (*pattern != '*')
-		return *path == *pattern && slow(pattern + 1, path + 1);
-	if (slow(pattern + (any ? 2 : 1), path))
-		return true;
-	return *path != '\0' && (any || *path != '/') &&
-	    slow(pattern, path + 1);
-}
-
 struct small {
 	char patterns[PATTERNS_MAX][2 * TOKENS_MAX + 2];
 	size_t patterns_len;
@@ -214,7 +197,7 @@ wrong_matches(struct small *s)
 
 	for (i = 0; i < s->patterns_len; i++)
 		for (j = 0; j < s->paths_len; j++) {
-			matches_it = slow(s->patterns[i], s->paths[j]);
+			matches_it = pattern_slow(s->patterns[i], s->paths[j]);
 			if (matches_it)
 				s->of[i][j / 64] |= UINT64_C(1) << j % 64;
 			wrong += idem_pattern_matches(s->patterns[i],

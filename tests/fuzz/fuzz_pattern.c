@@ -8,6 +8,7 @@
 #include "pattern.h"
 
 #include "fuzz.h"
+#include "pattern_slow.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -15,31 +16,13 @@
 #define SMALL 12		/* bytes for which all can be tried */
 #define LINES 5
 
-/* The words of pattern.h, tried one after the other. */
-static bool
-slow(const char *pattern, const char *path)
-{
-	bool any = pattern[0] == '*' && pattern[1] == '*';
-
-	if (strcmp(pattern, "/**") == 0 && *path == '\0')
-		return true;
-	if (*pattern == '\0')
-		return *path == '\0';
-	if (*pattern != '*')
-		return *path == *pattern && slow(pattern + 1, path + 1);
-	if (slow(pattern + (any ? 2 : 1), path))
-		return true;
-	return *path != '\0' && (any || *path != '/') &&
-	    slow(pattern, path + 1);
-}
-
 static bool
 matches(const char *pattern, const char *path)
 {
 	bool it_does = idem_pattern_matches(pattern, idem_bytes_text(path));
 
 	if (strlen(pattern) <= SMALL && strlen(path) <= SMALL)
-		fuzz_must(it_does == slow(pattern, path));
+		fuzz_must(it_does == pattern_slow(pattern, path));
 	return it_does;
 }
 
