@@ -3,6 +3,7 @@
 #define IDEM_STORE_H
 
 #include "blob.h"
+#include "class.h"
 #include "clock.h"
 #include "idem.h"
 #include "record.h"
@@ -75,13 +76,6 @@ struct idem_store_call {
 
 	idem_store_done *done;
 	void *arg;
-};
-
-enum idem_class {
-	IDEM_OK,
-	IDEM_CLASS_REFUSED,	/* surely not applied */
-	IDEM_CLASS_MAYBE,	/* applied, or will be, or not */
-	IDEM_CLASS_CONFIG	/* not applied; trying again will not help */
 };
 
 struct idem_listed {

@@ -64,8 +64,8 @@ only_in() {
 
 # Modules without input, output, clock, chance and threads.
 pure='breaker buf cache cgi_head fcgi_* form* gate* identity key multipart
-params pattern* problem* record reply request_path route* saved verdict
-waiters'
+params pattern* problem* record redis_class redis_url redis_value
+redis_wire_bound reply request_path route* saved verdict waiters'
 
 # What they may call: each other, memory and strings of the C library, and
 # what compilers put in.
@@ -193,7 +193,10 @@ no_seeds() {
 
 holds "lib includes only its own headers" includes lib
 holds "fcgi includes only its own headers and lib's" includes fcgi lib
-holds "OpenSSL is known to lib/digest.c alone" only_in 'openssl/' 'lib/digest\.c'
+holds "OpenSSL is known to lib/digest.c and lib/redis_tls.c alone" \
+    only_in 'openssl/' 'lib/(digest|redis_tls)\.c'
+holds "hiredis is known to lib/redis_wire*.c alone" \
+    only_in 'hiredis' 'lib/redis_wire[a-z_]*\.c'
 holds "SQLite is known to lib/store_sqlite*.c alone" \
     only_in 'sqlite3' 'lib/store_sqlite[a-z_]*\.c'
 holds "Lua is known to fcgi/conf_lua*.c alone" \
