@@ -64,7 +64,7 @@ only_in() {
 
 # Modules without input, output, clock, chance and threads.
 pure='breaker buf cache cgi_head fcgi_* form* gate* identity key multipart
-params pattern* problem* record redis_class redis_url redis_value
+params pattern* problem* record redis_class redis_slot redis_url redis_value
 redis_wire_bound reply request_path route* saved verdict waiters'
 
 # What they may call: each other, memory and strings of the C library, and
