@@ -29,7 +29,20 @@ void idem_hash_part(struct idem_hash *, struct idem_bytes);
 bool idem_hash_final(struct idem_hash *, struct idem_digest *);
 void idem_hash_free(struct idem_hash *);
 
+/* HMAC-SHA-256 (RFC 2104) under a key of any length; false: zeroes. */
+bool idem_hmac(struct idem_bytes key, struct idem_bytes text,
+    struct idem_digest *);
+
+/* For secrets: the time they take says nothing of where bytes differ, and the
+   zeroes are really written. */
+bool idem_secret_equal(const void *a, const void *b, size_t len);
+void idem_secret_wipe(void *at, size_t len);
+
 bool idem_digest_equal(const struct idem_digest *, const struct idem_digest *);
+
+/* SHA-1 in hex, with a NUL: only to name a script as Redis does (EVALSHA).
+   False: an empty string. */
+bool idem_sha1_hex(struct idem_bytes, char hex[41]);
 
 /* Random bytes from the library's generator; false if it has none. */
 bool idem_random(void *at, size_t len);

@@ -23,7 +23,8 @@ enum idem_store_op {
 	IDEM_STORE_UNKNOWN,	/* in progress -> unknown, its owner kept */
 	IDEM_STORE_SETTLE,	/* the operator's word */
 	IDEM_STORE_LIST,
-	IDEM_STORE_SWEEP
+	IDEM_STORE_SWEEP,
+	IDEM_STORE_ISSUE	/* absent -> issued: a token of ours */
 };
 
 const char *idem_store_op_text(enum idem_store_op);	/* "claim", ... */
@@ -36,6 +37,16 @@ enum idem_settle {
 
 struct idem_store_result;
 typedef void idem_store_done(void *arg, const struct idem_store_result *);
+
+/*
+ * Which past of a store a token is of.  A Redis: its replication id, which is
+ * another after every restart, promotion and demotion; a ledger: its
+ * generation.
+ */
+#define IDEM_HISTORY_LEN 8
+struct idem_history {
+	uint8_t at[IDEM_HISTORY_LEN];
+};
 
 /* Copied by start; of `answer` it is one more holder for as long as needed. */
 struct idem_store_call {
@@ -60,10 +71,16 @@ struct idem_store_call {
 	uint32_t lease_ms;	/* CLAIM, RENEW */
 	uint32_t pid;
 	int64_t not_after_ms;	/* boot clock; later it is LATE; 0: never */
+	bool issued_only;	/* a token: absent is NO_TOKEN, and its first
+				   start demands this history, else HISTORY */
+	struct idem_history history;	/* issued_only, strict */
+	bool strict;		/* COMPLETE, take_over of a token that may run
+				   again: demand the history in which it was
+				   last started */
 
 	/* COMPLETE, SETTLE */
 	struct idem_blob *answer;
-	int64_t keep_ms;
+	int64_t keep_ms;	/* ISSUE: its life until it is used */
 	int64_t tombstone_ms;	/* RELEASE too: issued records; 0: 7 days */
 
 	/* SETTLE */
@@ -73,6 +90,10 @@ struct idem_store_call {
 	   from after `key` on (all zeroes: from the first), at most max */
 	uint32_t states;
 	uint32_t max;		/* LIST; SWEEP: rows; default 100 */
+	bool any_order;		/* LIST: pages in the order that costs least,
+				   from `cursor` on, perhaps with none of them,
+				   with one twice, or a few more than max */
+	uint64_t cursor;	/* any_order; 0: from the first */
 
 	idem_store_done *done;
 	void *arg;
@@ -90,8 +111,9 @@ struct idem_store_result {
 	enum idem_class class;
 	enum idem_claim claim;	/* CLAIM */
 	enum idem_renew renew;	/* RENEW */
-	enum idem_write write;	/* COMPLETE, RELEASE, UNKNOWN, SETTLE; LIST and
-				   SWEEP: WRITTEN or REFUSED */
+	enum idem_write write;	/* COMPLETE, RELEASE, UNKNOWN, SETTLE, ISSUE
+				   (LOST: there is a record); LIST and SWEEP:
+				   WRITTEN or REFUSED */
 	struct idem_record record;	/* as it is now; LIST, SWEEP: zeroes */
 	int64_t now_ms;		/* the clock that judges record.lease_end */
 	uint64_t purges;	/* count before this call was carried out */
@@ -99,6 +121,10 @@ struct idem_store_result {
 	const struct idem_listed *listed;	/* LIST */
 	uint32_t count;		/* LIST, SWEEP: rows */
 	bool more;		/* LIST, SWEEP: there may be more */
+	uint64_t cursor;	/* LIST any_order: the next page's */
+	struct idem_history history;	/* ISSUE, CLAIM: the store's own; zeroes
+				   if it has none or did not say */
+	bool away;		/* not OK: to ask again at once is no use */
 	const char *error;	/* not OK: for the log */
 };
 
@@ -118,6 +144,8 @@ struct idem_store_ops {
 	 * process; never blocks.  What was cached under another count is void.
 	 */
 	uint64_t (*purges)(struct idem_store *);
+	/* The history now; false while it is not known. */
+	bool (*history)(struct idem_store *, struct idem_history *);
 	/* Answers what is outstanding (refused or maybe), then frees. */
 	void (*close)(struct idem_store *);
 };
@@ -131,8 +159,9 @@ struct idem_store {
  * atomic step.  r is the record.
  *
  *	r past its keep, and `anew`: as if absent
- *	r absent		look_only: ABSENT; now > not_after: LATE;
- *				else insert, attempt 1: WON
+ *	r absent		issued_only: NO_TOKEN; look_only: ABSENT;
+ *				now > not_after: LATE; else insert, attempt 1:
+ *				WON
  *	fingerprint differs	MISMATCH  (a record without one, issued, has
  *				none to differ; not for tombstones)
  *	guard differs		WITHHELD
@@ -140,16 +169,21 @@ struct idem_store {
  *	r completed		COMPLETED, answer
  *	r in progress		owner is ours: OURS; else IN_PROGRESS
  *	r unknown		take_over, other and attempt as said: attempt >=
- *				attempts_max: EXHAUSTED; LATE; else ours at
+ *				attempts_max: EXHAUSTED; LATE; strict and
+ *				another history: HISTORY; else ours at
  *				attempt + 1: WON.  owner ours: OURS (only with
  *				take_over).  Else UNKNOWN
- *	r issued		look_only: ABSENT; LATE; else ours at
+ *	r issued		look_only: ABSENT; LATE; issued_only and
+ *				another history: HISTORY; else ours at
  *				attempt + 1: WON
  *
  * RENEW, COMPLETE, RELEASE, UNKNOWN demand owner and attempt; COMPLETE and
  * RELEASE take in progress and unknown, RENEW and UNKNOWN in progress only,
  * except that what is already so by us is WRITTEN.  RENEW of an unknown record
- * of ours: LOST.
+ * of ours: LOST.  COMPLETE that is strict, of another history: LOST, but what
+ * is completed is WRITTEN.
+ * ISSUE demands that there is no record, at attempt 0 for keep_ms; what is
+ * already so by us is WRITTEN.
  * SETTLE demands owner == `other` and attempt, and sets owner; DONE and
  * NOT_DONE take in progress and unknown only, else LOST.
  * A RELEASE of an absent record is WRITTEN (a ghost that never landed).
@@ -187,5 +221,7 @@ struct idem_store *idem_store_sqlite(const struct idem_sqlite_options *,
 
 /* Make an empty ledger, mode 0600.  0; -1 and a sentence: also if it exists. */
 int idem_store_sqlite_create(const char *path, char *error, size_t error_size);
+/* The library's: 3040001 is 3.40.1. */
+int idem_store_sqlite_version(void);
 
 #endif

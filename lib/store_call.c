@@ -18,7 +18,8 @@ idem_store_op_text(enum idem_store_op op)
 		[IDEM_STORE_UNKNOWN] = "unknown",
 		[IDEM_STORE_SETTLE] = "settle",
 		[IDEM_STORE_LIST] = "list",
-		[IDEM_STORE_SWEEP] = "sweep"
+		[IDEM_STORE_SWEEP] = "sweep",
+		[IDEM_STORE_ISSUE] = "issue"
 	};
 
 	return text[op];
@@ -68,6 +69,7 @@ idem_store_decided(struct idem_store_result *result,
 		.write = v->write,
 		.record = v->record,
 		.now_ms = at->boot_ms,
+		.history = at->history,
 	};
 }
 

@@ -20,6 +20,7 @@ struct memory {
 	struct idem_store base;		/* first: this is a store */
 	const struct idem_clock *clock;
 	struct idem_boot boot;
+	struct idem_history history;
 	struct entry *entries;		/* by key */
 	size_t n, room;
 	struct pending *first, **last;	/* started, not yet carried out */
@@ -226,10 +227,19 @@ sweep(struct memory *m, const struct idem_store_call *call, int64_t wall_ms,
 	result->more = result->count == max;
 }
 
+static struct idem_moment
+moment(const struct memory *m)
+{
+	struct idem_moment at = idem_store_moment(m->clock, &m->boot);
+
+	at.history = m->history;
+	return at;
+}
+
 static void
 carry_out(struct memory *m, const struct idem_store_call *call)
 {
-	struct idem_moment at = idem_store_moment(m->clock, &m->boot);
+	struct idem_moment at = moment(m);
 	struct idem_store_result result = {
 		.op = call->op,
 		.now_ms = at.boot_ms,
@@ -311,6 +321,13 @@ memory_purges(struct idem_store *base)
 	return ((const struct memory *)base)->purges;
 }
 
+static bool
+memory_history(struct idem_store *base, struct idem_history *history)
+{
+	*history = ((const struct memory *)base)->history;
+	return true;
+}
+
 static void
 refuse(const struct idem_store_call *call)
 {
@@ -352,6 +369,7 @@ idem_store_memory(const struct idem_clock *clock, const struct idem_boot *boot)
 		.due_ms = memory_due_ms,
 		.poll = memory_poll,
 		.purges = memory_purges,
+		.history = memory_history,
 		.close = memory_close,
 	};
 	struct memory *m = calloc(1, sizeof *m);
@@ -361,6 +379,7 @@ idem_store_memory(const struct idem_clock *clock, const struct idem_boot *boot)
 	m->base.ops = &ops;
 	m->clock = clock;
 	m->boot = *boot;
+	memcpy(m->history.at, boot->at, sizeof m->history.at);
 	m->last = &m->first;
 	return &m->base;
 }

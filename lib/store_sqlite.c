@@ -180,6 +180,13 @@ sqlite_purges(struct idem_store *base)
 	return idem_sqlite_purges(&((const struct idem_sqlite *)base)->file);
 }
 
+static bool
+sqlite_history(struct idem_store *base, struct idem_history *history)
+{
+	*history = ((const struct idem_sqlite *)base)->db.history;
+	return true;
+}
+
 /* What never began; those that are answered were kept for the thread. */
 static void
 tell_queued(struct idem_sqlite_queue *q)
@@ -276,6 +283,7 @@ idem_store_sqlite(const struct idem_sqlite_options *options, char *error,
 		.due_ms = sqlite_due_ms,
 		.poll = sqlite_poll,
 		.purges = sqlite_purges,
+		.history = sqlite_history,
 		.close = sqlite_close,
 	};
 	struct idem_sqlite *s = new(options);

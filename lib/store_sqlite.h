@@ -97,6 +97,7 @@ struct idem_sqlite_db {
 	struct sqlite3_stmt *say[IDEM_SAYS];	/* prepared */
 	int wal_pages;		/* after the last commit */
 	int wal_limit;		/* checkpoint beyond it */
+	struct idem_history history;	/* of the ledger's generation */
 };
 
 /* Open and check; 0, or -1 and a sentence about path. */
@@ -199,6 +200,9 @@ void idem_sqlite_fail(struct idem_sqlite_work *, enum idem_class,
     const char *error);
 void idem_sqlite_fail_rc(struct idem_sqlite *, struct idem_sqlite_work *,
     int rc);
+
+/* Now, as the ledger says it. */
+struct idem_moment idem_sqlite_moment(const struct idem_sqlite *);
 
 /* Under the lock: one transaction for all, or if that fails one for each. */
 void idem_sqlite_carry_out(struct idem_sqlite *, struct idem_sqlite_work **,

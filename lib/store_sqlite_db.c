@@ -191,6 +191,18 @@ ask(struct idem_sqlite_db *d, const char *question, sqlite3_int64 *number,
 	return rc == SQLITE_ROW || rc == SQLITE_DONE ? SQLITE_OK : rc;
 }
 
+/* Which ledger it is: its history never changes. */
+static bool
+read_generation(struct idem_sqlite_db *d, const char *text)
+{
+	uint8_t generation[IDEM_OWNER_LEN];
+
+	if (!idem_unhex(text, generation, sizeof generation))
+		return false;
+	memcpy(d->history.at, generation, sizeof d->history.at);
+	return true;
+}
+
 /* What the file says of itself; 0, or -1 and why it will not do. */
 static int
 check(struct idem_sqlite_db *d, const char *path, char *error,
@@ -219,7 +231,7 @@ check(struct idem_sqlite_db *d, const char *path, char *error,
 		rc = ask(d, "SELECT value FROM meta WHERE name = 'generation'",
 		    NULL, generation, sizeof generation);
 	if (rc == SQLITE_OK &&
-	    (schema < 1 || strlen(generation) != 2 * IDEM_OWNER_LEN)) {
+	    (schema < 1 || !read_generation(d, generation))) {
 		snprintf(error, error_size, "the ledger %s is incomplete: its "
 		    "schema or generation is missing", path);
 		return -1;

@@ -29,6 +29,15 @@ idem_sqlite_fail_rc(struct idem_sqlite *s, struct idem_sqlite_work *w, int rc)
 	idem_sqlite_fail(w, idem_sqlite_class(rc), error);
 }
 
+struct idem_moment
+idem_sqlite_moment(const struct idem_sqlite *s)
+{
+	struct idem_moment at = idem_store_moment(s->clock, &s->boot);
+
+	at.history = s->db.history;
+	return at;
+}
+
 /* --- writing -------------------------------------------------------------- */
 
 enum tried {
@@ -53,7 +62,7 @@ set_under_way(struct idem_sqlite *s, struct idem_sqlite_work **works, size_t n)
 static int
 apply(struct idem_sqlite *s, struct idem_sqlite_work *w, uint64_t purges)
 {
-	struct idem_moment at = idem_store_moment(s->clock, &s->boot);
+	struct idem_moment at = idem_sqlite_moment(s);
 	int rc;
 
 	idem_sqlite_done_free(&w->done);

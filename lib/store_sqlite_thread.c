@@ -111,7 +111,7 @@ looks_first(enum idem_store_op op)
 static void
 look_at(struct idem_sqlite *s, struct idem_sqlite_work *w)
 {
-	struct idem_moment at = idem_store_moment(s->clock, &s->boot);
+	struct idem_moment at = idem_sqlite_moment(s);
 	uint64_t purges = idem_sqlite_purges(&s->file);
 	int rc;
 

@@ -20,6 +20,17 @@ ours(const struct idem_record *r, const struct idem_store_call *call)
 	    same_owner(&r->owner, &call->owner);
 }
 
+/*
+ * Whether the call speaks of the store's own past.  A store of one history has
+ * only records that were started in it, so that this is a record's too.
+ */
+static bool
+same_history(const struct idem_store_call *call, const struct idem_moment *at)
+{
+	return memcmp(call->history.at, at->history.at,
+	    sizeof call->history.at) == 0;
+}
+
 /* "For ever" may be said as the largest number there is. */
 static int64_t
 later(int64_t from, int64_t span)
@@ -27,8 +38,8 @@ later(int64_t from, int64_t span)
 	return span > INT64_MAX - from ? INT64_MAX : from + span;
 }
 
-static int64_t
-tombstone_ms(const struct idem_store_call *call)
+int64_t
+idem_verdict_tombstone_ms(const struct idem_store_call *call)
 {
 	return call->tombstone_ms > 0 ? call->tombstone_ms : TOMBSTONE_MS;
 }
@@ -44,6 +55,17 @@ lease(struct idem_record *r, const struct idem_store_call *call,
 	r->lease_end = later(at->boot_ms, call->lease_ms);
 }
 
+/* A token's first start, and strictly each later one, is for its history. */
+static bool
+of_another(const struct idem_record *r, const struct idem_store_call *call,
+    const struct idem_moment *at)
+{
+	bool demanded = r->state == IDEM_STATE_ISSUED ? call->issued_only :
+	    r->state == IDEM_STATE_UNKNOWN && call->strict;
+
+	return demanded && !same_history(call, at);
+}
+
 static void
 take(struct idem_verdict *v, const struct idem_store_call *call,
     const struct idem_moment *at)
@@ -52,6 +74,10 @@ take(struct idem_verdict *v, const struct idem_store_call *call,
 
 	if (call->not_after_ms != 0 && at->boot_ms > call->not_after_ms) {
 		v->claim = IDEM_CLAIM_LATE;
+		return;
+	}
+	if (of_another(r, call, at)) {
+		v->claim = IDEM_CLAIM_HISTORY;
 		return;
 	}
 	if (r->state == IDEM_STATE_ABSENT)
@@ -146,7 +172,10 @@ claim(struct idem_verdict *v, const struct idem_store_call *call,
 		r->state = IDEM_STATE_ABSENT;
 	switch (r->state) {
 	case IDEM_STATE_ABSENT:
-		take_free(v, call, at);
+		if (call->issued_only)
+			v->claim = IDEM_CLAIM_NO_TOKEN;
+		else
+			take_free(v, call, at);
 		return;
 	case IDEM_STATE_TOMBSTONE:
 		/* Before the guards: nothing is left that they could guard. */
@@ -194,7 +223,7 @@ end_completed(struct idem_verdict *v, const struct idem_store_call *call,
 	end(v, IDEM_STATE_COMPLETED, at->wall_ms,
 	    later(at->wall_ms, call->keep_ms));
 	v->with_answer = true;
-	v->tombstone_ms = tombstone_ms(call);
+	v->tombstone_ms = idem_verdict_tombstone_ms(call);
 }
 
 /* Released records keep their attempt for as long as a tombstone would. */
@@ -202,7 +231,8 @@ static void
 end_issued(struct idem_verdict *v, const struct idem_store_call *call,
     const struct idem_moment *at)
 {
-	end(v, IDEM_STATE_ISSUED, 0, later(at->wall_ms, tombstone_ms(call)));
+	end(v, IDEM_STATE_ISSUED, 0,
+	    later(at->wall_ms, idem_verdict_tombstone_ms(call)));
 }
 
 static void
@@ -214,10 +244,13 @@ complete(struct idem_verdict *v, const struct idem_store_call *call,
 	v->write = IDEM_WRITE_LOST;
 	if (!ours(&v->record, call))
 		return;
-	if (state == IDEM_STATE_IN_PROGRESS || state == IDEM_STATE_UNKNOWN)
-		end_completed(v, call, at);
-	else if (state == IDEM_STATE_COMPLETED || state == IDEM_STATE_TOMBSTONE)
+	if (state == IDEM_STATE_COMPLETED || state == IDEM_STATE_TOMBSTONE)
 		v->write = IDEM_WRITTEN;
+	else if (call->strict && !same_history(call, at))
+		return;
+	else if (state == IDEM_STATE_IN_PROGRESS ||
+	    state == IDEM_STATE_UNKNOWN)
+		end_completed(v, call, at);
 }
 
 /*
@@ -314,9 +347,31 @@ settle(struct idem_verdict *v, const struct idem_store_call *call,
 		return;
 	case IDEM_SETTLE_FORGET:
 		end(v, IDEM_STATE_TOMBSTONE, at->wall_ms,
-		    later(at->wall_ms, tombstone_ms(call)));
+		    later(at->wall_ms, idem_verdict_tombstone_ms(call)));
 		return;
 	}
+}
+
+/* --- ISSUE ---------------------------------------------------------------- */
+
+static void
+issue(struct idem_verdict *v, const struct idem_store_call *call,
+    const struct idem_moment *at)
+{
+	struct idem_record *r = &v->record;
+
+	v->write = IDEM_WRITE_LOST;
+	if (r->state == IDEM_STATE_ISSUED && r->attempt == 0 &&
+	    same_owner(&r->owner, &call->owner))
+		v->write = IDEM_WRITTEN;
+	if (r->state != IDEM_STATE_ABSENT)
+		return;
+	*r = (struct idem_record){
+		.owner = call->owner,
+		.boot = at->boot,
+		.made_at = at->wall_ms,
+	};
+	end(v, IDEM_STATE_ISSUED, 0, later(at->wall_ms, call->keep_ms));
 }
 
 /* ------------------------------------------------------------------------ */
@@ -366,6 +421,9 @@ idem_verdict(const struct idem_record *r, const struct idem_store_call *call,
 		return;
 	case IDEM_STORE_SETTLE:
 		settle(v, call, at);
+		return;
+	case IDEM_STORE_ISSUE:
+		issue(v, call, at);
 		return;
 	case IDEM_STORE_LIST:
 	case IDEM_STORE_SWEEP:

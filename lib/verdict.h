@@ -10,16 +10,18 @@
  * record, asks here, and writes what is changed, all in one atomic step.
  */
 
-/* When, as the store's own clocks say, and in which boot. */
+/* When, as the store's own clocks say, in which boot and which history. */
 struct idem_moment {
 	int64_t boot_ms, wall_ms;
 	struct idem_boot boot;
+	struct idem_history history;
 };
 
 struct idem_verdict {
 	enum idem_claim claim;	/* CLAIM */
 	enum idem_renew renew;	/* RENEW */
-	enum idem_write write;	/* COMPLETE, RELEASE, UNKNOWN, SETTLE */
+	enum idem_write write;	/* COMPLETE, RELEASE, UNKNOWN, SETTLE,
+				   ISSUE */
 	bool changed;		/* `record` is to be stored, with an answer only
 				   if call->answer and with_answer say so */
 	bool with_answer;
@@ -30,6 +32,9 @@ struct idem_verdict {
 /* Any call but LIST and SWEEP; a record that is not there has state ABSENT. */
 void idem_verdict(const struct idem_record *, const struct idem_store_call *,
     const struct idem_moment *, struct idem_verdict *);
+
+/* The call's, or the default if it says none. */
+int64_t idem_verdict_tombstone_ms(const struct idem_store_call *);
 
 /* What a sweep at wall_ms makes of a record. */
 enum idem_swept {

@@ -67,6 +67,7 @@ call_text(const struct idem_store_call *call)
 	case IDEM_STORE_SETTLE:
 	case IDEM_STORE_LIST:
 	case IDEM_STORE_SWEEP:
+	case IDEM_STORE_ISSUE:
 		break;
 	}
 	return "?";

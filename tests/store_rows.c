@@ -33,7 +33,8 @@ const struct store_row store_rows[] = {
 	  "complete k1 o1 1 A -> written\n"
 	  "claim k1 o2 f1 g2 -> withheld 1\n"
 	  "claim k1 o2 f1 g1 -> completed 1 A\n" },
-	{ "a mismatch leaves the record alone, so the first request replays",
+	{ "a mismatch leaves the record alone, so the first request replays "
+	  "[race:16]",
 	  false,
 	  "claim k1 o1 f1 g1 -> won 1\n"
 	  "claim k1 o2 f2 g1 -> mismatch 1\n"
@@ -189,7 +190,8 @@ const struct store_row store_rows[] = {
 	  "claim k2 o1 f1 g1 -> won 1\n"
 	  "release k2 o1 1 -> written\n"
 	  "unknown k2 o1 1 -> lost\n" },
-	{ "one taker takes over, and the first owner has lost", false,
+	{ "one taker takes over, and the first owner has lost "
+	  "[race:11 race:15]", false,
 	  "claim k1 o1 f1 g1 -> won 1\n"
 	  "claim k1 o2 f1 g1 over=o1 -> in-progress 1\n"
 	  "unknown k1 o1 1 -> written\n"
@@ -385,7 +387,129 @@ const struct store_row store_rows[] = {
 	  "sweep rows=2 -> 1\n"
 	  "list tombstone -> k1 k2 k3\n" },
 
+	/* tokens of ours */
+	{ "an issued key is a record at attempt 0, with a life of its own",
+	  false,
+	  "issue k1 o1 keep=700 -> written\n"
+	  "show k1 -> issued 0 o1 lease 0 expires 1000700 answer 0\n" },
+	{ "a key is issued once, whatever became of it since", false,
+	  "issue k1 o1 -> written\n"
+	  "issue k1 o2 -> lost\n"
+	  "claim k1 o3 f1 g1 issued -> won 1\n"
+	  "issue k1 o1 -> lost\n"
+	  "issue k1 o3 -> lost\n"
+	  "unknown k1 o3 1 -> written\n"
+	  "issue k1 o3 -> lost\n"
+	  "complete k1 o3 1 A -> written\n"
+	  "issue k1 o3 -> lost\n"
+	  "settle forget k1 o9 o3 1 -> written\n"
+	  "issue k1 o9 -> lost\n"
+	  "claim k2 o1 f1 g1 -> won 1\n"
+	  "release k2 o1 1 -> written\n"
+	  "issue k2 o1 -> lost\n"
+	  "claim k2 o1 f2 g1 -> mismatch 1\n" },
+	{ "an issue whose answer was lost may be repeated, and changes nothing",
+	  false,
+	  "issue k1 o1 keep=700 -> written\n"
+	  "wall +10\n"
+	  "issue k1 o1 keep=700 -> written\n"
+	  "show k1 -> issued 0 o1 lease 0 expires 1000700 answer 0\n" },
+	{ "an issue past its deadline issues nothing", false,
+	  "issue k1 o1 overdue -> refused\n"
+	  "claim k1 o1 f1 g1 issued -> no-token\n" },
+	{ "a token starts once, and then is a key as any other", false,
+	  "issue k1 o1 -> written\n"
+	  "claim k1 o2 f1 g1 issued look -> absent 0\n"
+	  "claim k1 o2 f1 g1 issued -> won 1\n"
+	  "claim k1 o2 f1 g1 issued -> ours 1\n"
+	  "claim k1 o3 f1 g1 issued -> in-progress 1\n"
+	  "claim k1 o3 f2 g1 issued -> mismatch 1\n"
+	  "claim k1 o3 f1 g2 issued -> withheld 1\n"
+	  "complete k1 o2 1 A -> written\n"
+	  "claim k1 o3 f1 g1 issued -> completed 1 A\n"
+	  "show k1 -> completed 1 o2 lease 0 expires 1001000 answer 1\n" },
+	{ "a token that was never issued never starts [race:3]", false,
+	  "claim k1 o1 f1 g1 issued -> no-token\n"
+	  "claim k1 o1 f1 g1 issued look -> no-token\n"
+	  "claim k1 o1 f1 g1 issued late -> no-token\n"
+	  "claim k1 o1 f1 g1 issued history=other -> no-token\n"
+	  "show k1 -> absent\n" },
+	{ "a token of another history never starts [race:5 race:18]", false,
+	  "issue k1 o1 -> written\n"
+	  "claim k1 o2 f1 g1 issued history=other -> history 0\n"
+	  "show k1 -> issued 0 o1 lease 0 expires 1001000 answer 0\n"
+	  "claim k1 o2 f1 g1 issued history=other look -> absent 0\n"
+	  "claim k1 o2 f1 g1 issued history=other late -> late 0\n"
+	  "claim k1 o2 f1 g1 issued -> won 1\n" },
+	{ "a released token starts again in its history only", false,
+	  "issue k1 o1 -> written\n"
+	  "claim k1 o2 f1 g1 issued -> won 1\n"
+	  "release k1 o2 1 -> written\n"
+	  "claim k1 o3 f2 g1 issued history=other -> mismatch 1\n"
+	  "claim k1 o3 f1 g1 issued history=other -> history 1\n"
+	  "claim k1 o3 f1 g1 issued -> won 2\n" },
+	{ "what is known of a token is told in any history", false,
+	  "issue k1 o1 -> written\n"
+	  "claim k1 o2 f1 g1 issued -> won 1\n"
+	  "claim k1 o2 f1 g1 issued history=other -> ours 1\n"
+	  "claim k1 o3 f1 g1 issued history=other -> in-progress 1\n"
+	  "unknown k1 o2 1 -> written\n"
+	  "claim k1 o3 f1 g1 issued history=other -> unknown 1\n"
+	  "complete k1 o2 1 A -> written\n"
+	  "claim k1 o3 f1 g1 issued history=other -> completed 1 A\n"
+	  "settle forget k1 o9 o2 1 -> written\n"
+	  "claim k1 o3 f1 g1 issued history=other -> expired 1\n" },
+	{ "a forgotten token is a tombstone, used or not", false,
+	  "issue k1 o1 -> written\n"
+	  "settle forget k1 o9 o1 0 -> written\n"
+	  "claim k1 o2 f1 g1 issued -> expired 0\n" },
+	{ "a strict take over is for the history of the last start [race:4]",
+	  false,
+	  "issue k1 o1 -> written\n"
+	  "claim k1 o2 f1 g1 issued strict -> won 1\n"
+	  "unknown k1 o2 1 -> written\n"
+	  "claim k1 o3 f1 g1 issued strict history=other over=o2 -> history 1\n"
+	  "claim k1 o3 f1 g1 issued strict history=other over=o4 -> unknown 1\n"
+	  "claim k1 o3 f1 g1 issued strict history=other over=o2 max=1"
+	  " -> exhausted 1\n"
+	  "claim k1 o3 f1 g1 issued strict history=other over=o2 late"
+	  " -> late 1\n"
+	  "claim k1 o3 f1 g1 issued strict over=o2 -> won 2\n"
+	  "unknown k1 o3 2 -> written\n"
+	  "claim k1 o4 f1 g1 issued history=other over=o3 attempt=2 -> won 3\n"
+	},
+	{ "a strict completion is for the history of the last start [race:21]",
+	  false,
+	  "issue k1 o1 -> written\n"
+	  "claim k1 o2 f1 g1 issued strict -> won 1\n"
+	  "complete k1 o2 1 A strict history=other -> lost\n"
+	  "unknown k1 o2 1 -> written\n"
+	  "complete k1 o2 1 A strict history=other -> lost\n"
+	  "complete k1 o2 1 A strict -> written\n"
+	  "complete k1 o2 1 B strict history=other -> written\n"
+	  "claim k1 o3 f1 g1 issued -> completed 1 A\n" },
+	{ "who demands no history is asked for none", false,
+	  "issue k1 o1 -> written\n"
+	  "claim k1 o2 f1 g1 history=other -> won 1\n"
+	  "complete k1 o2 1 A history=other -> written\n" },
+	{ "a sweep deletes tokens that were not used in time, and no sooner",
+	  false,
+	  "issue k1 o1 keep=300 -> written\n"
+	  "issue k2 o1 keep=300 -> written\n"
+	  "claim k2 o2 f1 g1 issued -> won 1\n"
+	  "wall +299\n"
+	  "sweep -> 0\n"
+	  "wall +1\n"
+	  "sweep -> 1\n"
+	  "list all -> k2\n"
+	  "claim k1 o2 f1 g1 issued -> no-token\n" },
+
 	/* stores that last */
+	{ "a token issued before a restart starts after it", true,
+	  "issue k1 o1 -> written\n"
+	  "restart\n"
+	  "claim k2 o2 f1 g1 issued -> no-token\n"
+	  "claim k1 o2 f1 g1 issued -> won 1\n" },
 	{ "a restart keeps everything", true,
 	  "claim k1 o1 f1 g1 -> won 1\n"
 	  "claim k2 o1 f1 g1 -> won 1\n"

@@ -194,6 +194,23 @@ states_of(const char *names)
 	return mask;
 }
 
+/* The store's own history, or one that is not. */
+static struct idem_history
+history_of(struct trace *t, const struct words *w)
+{
+	const char *which = option(w, "history");
+	struct idem_history h = { { 0 } };
+
+	if ((t->store->ops->history == NULL ||
+	    !t->store->ops->history(t->store, &h)) &&
+	    (which != NULL || option(w, "issued") != NULL ||
+	    option(w, "strict") != NULL))
+		bail_out("the store has no history");
+	if (which != NULL && strcmp(which, "other") == 0)
+		h.at[IDEM_HISTORY_LEN - 1] ^= 1;
+	return h;
+}
+
 static struct idem_store_call
 options_of(struct trace *t, const struct words *w)
 {
@@ -205,9 +222,14 @@ options_of(struct trace *t, const struct words *w)
 		.lease_ms = (uint32_t)number(w, "lease", 60000),
 		.keep_ms = number(w, "keep", 1000),
 		.tombstone_ms = number(w, "tombstone", 5000),
-		.not_after_ms = option(w, "late") != NULL ? late : 0,
+		.not_after_ms = option(w, "late") != NULL ? late :
+		    option(w, "after") != NULL ?
+		    late + number(w, "after", 0) : 0,
 		.max = (uint32_t)number(w, "rows", 0),
 		.pid = 7,
+		.issued_only = option(w, "issued") != NULL,
+		.strict = option(w, "strict") != NULL,
+		.history = history_of(t, w),
 	};
 }
 
@@ -235,6 +257,13 @@ write_of(const struct words *w, struct idem_store_call *c)
 	c->attempt = (uint32_t)atoi(word(w, 3));
 	if (c->op == IDEM_STORE_COMPLETE)
 		c->answer = answer_of(word(w, 4));
+}
+
+static void
+issue_of(const struct words *w, struct idem_store_call *c)
+{
+	c->key = trace_digest(word(w, 1));
+	c->owner = trace_owner(word(w, 2));
 }
 
 static void
@@ -268,11 +297,11 @@ call_of(struct trace *t, const struct words *w, struct idem_store_call *c)
 	unsigned i;
 
 	*c = options_of(t, w);
-	for (i = 0; i <= IDEM_STORE_SWEEP; i++)
+	for (i = 0; i <= IDEM_STORE_ISSUE; i++)
 		if (strcmp(word(w, 0),
 		    idem_store_op_text((enum idem_store_op)i)) == 0)
 			break;
-	if (i > IDEM_STORE_SWEEP)
+	if (i > IDEM_STORE_ISSUE)
 		return false;
 	c->op = (enum idem_store_op)i;
 	if (c->op == IDEM_STORE_CLAIM)
@@ -281,6 +310,8 @@ call_of(struct trace *t, const struct words *w, struct idem_store_call *c)
 		settle_of(w, c);
 	else if (c->op == IDEM_STORE_LIST)
 		list_of(w, c);
+	else if (c->op == IDEM_STORE_ISSUE)
+		issue_of(w, c);
 	else if (c->op != IDEM_STORE_SWEEP)
 		write_of(w, c);
 	return true;
@@ -340,6 +371,7 @@ say(const struct idem_store_result *r, char *out, size_t out_size)
 	case IDEM_STORE_RELEASE:
 	case IDEM_STORE_UNKNOWN:
 	case IDEM_STORE_SETTLE:
+	case IDEM_STORE_ISSUE:
 		snprintf(out, out_size, "%s", writes[r->write]);
 		break;
 	case IDEM_STORE_LIST:
@@ -358,6 +390,23 @@ say(const struct idem_store_result *r, char *out, size_t out_size)
 		append(out, out_size, "config");
 	if ((r->class == IDEM_OK) != (r->error == NULL))
 		append(out, out_size, "with a wrong reason");
+}
+
+/* A token is made of what ISSUE says; a CLAIM may leave it out. */
+static void
+check_history(struct trace *t, const struct idem_store_result *r, char *out,
+    size_t out_size)
+{
+	static const struct idem_history none;
+	struct idem_history own;
+
+	if (r->class != IDEM_OK || (r->op != IDEM_STORE_ISSUE &&
+	    (r->op != IDEM_STORE_CLAIM ||
+	    memcmp(&r->history, &none, sizeof none) == 0)))
+		return;
+	if (!t->store->ops->history(t->store, &own) ||
+	    memcmp(&r->history, &own, sizeof own) != 0)
+		append(out, out_size, "of a wrong history");
 }
 
 static void
@@ -481,6 +530,7 @@ trace_run(struct trace *t, const char *line, char *out, size_t out_size)
 	} else if (call_of(t, &w, &c)) {
 		idem_store_wait(t->store, &c, &a);
 		say(&a.result, out, out_size);
+		check_history(t, &a.result, out, out_size);
 		idem_store_answer_free(&a);
 		idem_blob_drop(c.answer);
 	} else {

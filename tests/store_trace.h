@@ -11,20 +11,25 @@
  * it.  Keys, owners, fingerprints and guards are k1, o1, f1, g1, ...
  *
  *	claim K O F G [look] [late] [anew] [over=O attempt=N max=N] [lease=N]
+ *	    [issued] [strict] [history=own|other]
  *			verdict, attempt, and of a completed one its answer
  *	renew K O N [lease=N]
- *	complete K O N ANSWER [keep=N] [tombstone=N]
+ *	complete K O N ANSWER [keep=N] [tombstone=N] [strict]
+ *	    [history=own|other]
  *	release K O N [tombstone=N]
  *	unknown K O N
  *	settle done|not-done|forget K BY OTHER N [ANSWER] [keep=N] [tombstone=N]
  *	list STATES [after=K] [rows=N]	keys; "more" if there may be some
  *	sweep [rows=N]			rows; "more"
+ *	issue K O [keep=N]
  *	show K				state, attempt, owner; "absent"
  *	boot +N, wall +N		time passes
  *	reboot				another boot id, boot clock at 0
  *	restart				close, open
  *	purges				"same" or "changed" since it was asked
  *
+ * The history "own", the default, is what the store says of itself.
+ * A claim "late" may not start any more, with "after=N" it may for N.
  * Any call may have "overdue": its deadline has passed, or "within=N": it is N
  * ahead.  ANSWER is a word, "-" for none, or "big:N" for N bytes.
  */

@@ -135,6 +135,21 @@ test_failures(void)
 	ok(!h.begun, "free may come twice");
 }
 
+/* FIPS 180-4's example, and the digest of nothing. */
+static void
+test_sha1(void)
+{
+	char text[41];
+
+	ok(idem_sha1_hex(idem_bytes_text("abc"), text),
+	    "there is SHA-1, to name scripts by");
+	is(text, "a9993e364706816aba3e25717850c26c9cd0d89d",
+	    "as it is published");
+	idem_sha1_hex((struct idem_bytes){ 0 }, text);
+	is(text, "da39a3ee5e6b4b0d3255bfef95601890afd80709",
+	    "of nothing too");
+}
+
 static void
 test_random(void)
 {
@@ -153,6 +168,7 @@ main(void)
 	test_million();
 	test_parts();
 	test_failures();
+	test_sha1();
 	test_random();
 	return done();
 }

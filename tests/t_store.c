@@ -1,5 +1,7 @@
 /* SPDX-License-Identifier: ISC */
 #include "ledger.h"
+#include "redis_rig.h"
+#include "store_redis.h"
 #include "store_rows.h"
 #include "store_trace.h"
 #include "tap.h"
@@ -24,6 +26,53 @@ static struct idem_store *
 open_sqlite(struct trace *t)
 {
 	return ledger_open(t, t->path);
+}
+
+/* A real Redis under the trace's clock; what restarts is its client. */
+static struct redis_rig server;
+static const char *const urls[] = { server.url };
+static struct idem_redis *client;
+
+static struct idem_redis *
+client_of(struct trace *t)
+{
+	const struct idem_redis_options options = {
+		.urls = urls,
+		.urls_len = 1,
+		.clock = &t->clock,
+	};
+	char error[300];
+
+	idem_redis_free(client);
+	client = idem_redis_new(&options, error, sizeof error);
+	if (client == NULL)
+		bail_out("%s", error);
+	return client;
+}
+
+static struct idem_store *
+open_redis(struct trace *t)
+{
+	const struct idem_store_redis_options options = {
+		.client = client_of(t),
+		.clock = &t->clock,
+		.boot = t->boot,
+		.token = true,
+		.fixed_time = true,
+	};
+	const struct idem_store_call call = {
+		.op = IDEM_STORE_LIST,
+		.deadline_ms = INT64_MAX / 2,
+	};
+	struct idem_store *store = idem_store_redis(&options);
+	struct idem_store_answer a;
+
+	if (store == NULL)
+		bail_out("no memory for a store");
+	/* What it asks for at its start is answered before. */
+	idem_store_wait(store, &call, &a);
+	idem_store_answer_free(&a);
+	return store;
 }
 
 /* The first line that came to something else, or NULL. */
@@ -74,6 +123,26 @@ run_row(const struct store_row *row, const char *name,
 		ledger_remove(path);
 }
 
+static void
+run_redis(void)
+{
+	const char *missing = redis_rig_missing();
+	size_t i;
+
+	if (missing == NULL)
+		redis_rig_start(&server, NULL);
+	for (i = 0; i < store_rows_len; i++) {
+		if (missing != NULL) {
+			skip(missing, "redis: %s", store_rows[i].what);
+			continue;
+		}
+		redis_rig_say(&server, "FLUSHALL", NULL);
+		run_row(&store_rows[i], "redis", open_redis, NULL);
+	}
+	idem_redis_free(client);
+	redis_rig_end(&server);
+}
+
 int
 main(void)
 {
@@ -89,5 +158,6 @@ main(void)
 	for (i = 0; i < store_rows_len; i++)
 		run_row(&store_rows[i], "sqlite", open_sqlite, path);
 	rmdir(folder);
+	run_redis();
 	return done();
 }
