@@ -327,10 +327,10 @@ ended(struct idem_exchange *x, const struct idem_digest *key,
 
 /* Two runs of one key, or one run and an operator who spoke too soon. */
 static void
-lost(struct idem_exchange *x, enum idem_store_op op)
+lost(struct idem_exchange *x, const struct idem_store_result *r)
 {
 	struct lobby *lobby = visit_of(x)->lobby;
-	bool complete = op == IDEM_STORE_COMPLETE;
+	bool complete = r->op == IDEM_STORE_COMPLETE;
 	char key[9];
 
 	idem_hex(x->key.at, 4, key);
@@ -340,8 +340,10 @@ lost(struct idem_exchange *x, enum idem_store_op op)
 }
 
 static void
-trouble(struct idem_exchange *x, enum idem_store_op op, const char *why)
+trouble(struct idem_exchange *x, enum idem_store_op op, const char *why,
+    bool away)
 {
+	(void)away;
 	lobby_trouble(visit_of(x)->lobby, idem_store_op_text(op), why);
 }
 

@@ -115,7 +115,8 @@ watch_flight(struct visit *v)
 	if (f->poll_at_ms == 0)
 		idem_waiters_watch(&lobby->waiters, v->flight, now_ms);
 	else
-		idem_waiters_polled(&lobby->waiters, v->flight, now_ms);
+		idem_waiters_polled(&lobby->waiters, v->flight, now_ms,
+		    (uint32_t)now_ms * 37 + lobby->pid * 101);
 	/*
 	 * Counted first: an end that is published after these wakes us.  To
 	 * look again for any that we have not read would never let us rest.

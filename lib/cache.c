@@ -42,13 +42,16 @@ idem_cache_init(struct idem_cache *c, void *room, uint32_t entries,
 	c->arg = arg;
 }
 
-/* A store key is a digest: any of its bits are as good as a hash. */
+/*
+ * A store key ends in a digest, whose bits are as good as a hash.  That of a
+ * token begins with the time of its making (token.h).
+ */
 static uint32_t *
 bucket_of(const struct idem_cache *c, const struct idem_digest *key)
 {
 	uint32_t hash;
 
-	memcpy(&hash, key->at, sizeof hash);
+	memcpy(&hash, key->at + sizeof key->at - sizeof hash, sizeof hash);
 	return &c->buckets[hash & (c->buckets_size - 1)];
 }
 

@@ -8,6 +8,8 @@
 #include <assert.h>
 #include <string.h>
 
+#define LAST_TRY_MS 10		/* for a claim at the end of its time */
+
 void
 idem_exchange_init(struct idem_exchange *x, const struct idem_policy *policy)
 {
@@ -51,6 +53,7 @@ claim_event(struct idem_exchange *x, const struct idem_store_result *r,
     struct idem_event *ev)
 {
 	ev->claim = r->claim;
+	ev->away = r->away;
 	ev->attempt = r->record.attempt;
 	switch (r->claim) {
 	case IDEM_CLAIM_OURS:
@@ -65,6 +68,7 @@ claim_event(struct idem_exchange *x, const struct idem_store_result *r,
 		if (!take_completed(x, r->answer, &ev->kept))
 			ev->claim = IDEM_CLAIM_BAD_RECORD;
 		x->purges = r->purges;
+		x->keep_until_ms = r->record.expires_at;
 		break;
 	case IDEM_CLAIM_IN_PROGRESS:
 	case IDEM_CLAIM_UNKNOWN:
@@ -96,7 +100,7 @@ static void
 told_of_trouble(struct idem_exchange *x, const struct idem_store_result *r)
 {
 	if (r->class != IDEM_OK && r->error != NULL)
-		x->ports->trouble(x, r->op, r->error);
+		x->ports->trouble(x, r->op, r->error, r->away);
 }
 
 static void
@@ -122,7 +126,7 @@ renew_done(void *arg, const struct idem_store_result *r)
 
 	told_of_trouble(x, r);
 	if (r->renew == IDEM_RENEW_LOST)
-		x->ports->lost(x, r->op);
+		x->ports->lost(x, r);
 	idem_exchange_tell(x, &ev);
 }
 
@@ -146,7 +150,7 @@ complete_done(void *arg, const struct idem_store_result *r)
 	IDEM_LABEL("complete.done");
 	x->purges = r->purges;
 	if (r->write == IDEM_WRITE_LOST)
-		x->ports->lost(x, r->op);
+		x->ports->lost(x, r);
 	write_done(x, r, IDEM_COMPLETE, IDEM_WOKEN_COMPLETED);
 }
 
@@ -178,6 +182,10 @@ call_of(struct idem_exchange *x, enum idem_store_op op, idem_store_done *done)
 		.lease_ms = x->gate.policy.lease_ms,
 		.keep_ms = x->times->keep_ms,
 		.tombstone_ms = x->times->tombstone_ms,
+		.issued_only = x->issued_only,
+		.history = x->history,
+		.strict = x->issued_only &&
+		    x->gate.policy.on_unknown == IDEM_RETRY,
 		.pid = x->pid,
 		.done = done,
 		.arg = x
@@ -193,12 +201,24 @@ start(struct idem_exchange *x, const struct idem_effect *fx,
 	store->ops->start(store, call);
 }
 
+/* No longer than claims may be repeated, so that a request costs no more. */
+static int64_t
+claim_until_ms(struct idem_exchange *x, int64_t deadline_ms)
+{
+	int64_t last_ms = x->ports->now(x) + LAST_TRY_MS;
+
+	if (x->gate.deadline_ms > last_ms)
+		last_ms = x->gate.deadline_ms;
+	return deadline_ms < last_ms ? deadline_ms : last_ms;
+}
+
 static void
 claim(struct idem_exchange *x, const struct idem_effect *fx)
 {
 	struct idem_store_call call =
 	    call_of(x, IDEM_STORE_CLAIM, claim_done);
 
+	call.deadline_ms = claim_until_ms(x, call.deadline_ms);
 	call.fingerprint = x->fingerprint;
 	call.guard = x->guard;
 	call.look_only = fx->look_only;
@@ -209,7 +229,8 @@ claim(struct idem_exchange *x, const struct idem_effect *fx)
 	/* A probe may be asked as often as it takes: it starts nothing. */
 	call.attempts_max = x->gate.policy.on_unknown == IDEM_PROBING ?
 	    UINT32_MAX : x->gate.policy.attempts_max;
-	call.not_after_ms = call.deadline_ms;
+	/* Nothing starts by now: what is known is told all the same. */
+	call.not_after_ms = x->old ? 1 : call.deadline_ms;
 	if (!fx->look_only)
 		x->claim_sent_ms = x->ports->now(x);
 	start(x, fx, &call);

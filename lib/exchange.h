@@ -32,11 +32,12 @@ struct idem_ports {
 	/* A write of ours is in the store: the key has come to this end. */
 	void (*ended)(struct idem_exchange *, const struct idem_digest *,
 	    enum idem_waited);
-	/* A RENEW or COMPLETE of ours found another's claim there. */
-	void (*lost)(struct idem_exchange *, enum idem_store_op);
-	/* Why a store refused, for the log. */
+	/* A RENEW or COMPLETE of ours is lost: another has the record, or it
+	   is gone, or of another history. */
+	void (*lost)(struct idem_exchange *, const struct idem_store_result *);
+	/* Why a store refused, for the log; `away`: as it has for a while. */
 	void (*trouble)(struct idem_exchange *, enum idem_store_op,
-	    const char *why);
+	    const char *why, bool away);
 	/* All is over; the exchange may be freed in here. */
 	void (*end)(struct idem_exchange *);
 	int64_t (*now)(struct idem_exchange *);
@@ -60,11 +61,16 @@ struct idem_exchange {
 				   earliest: its lease is no younger */
 	int64_t unheard_ms;	/* the first that may have been; or 0 */
 	int64_t since_ms;	/* unknown since, wall clock */
+	int64_t keep_until_ms;	/* of `answer`, the store's wall clock; 0: not
+				   told, it is ours */
 	unsigned differs;	/* a mismatch: IDEM_PART_* that do */
 	uint64_t purges;	/* count under which `answer` was looked up */
 	struct idem_blob *answer;	/* saved form: ours, or found */
 	bool slot;		/* got, not yet used */
 	bool anew;		/* the key ends with its answer's keep */
+	bool issued_only;	/* the key is a token: of this history */
+	bool old;		/* and past its life: it starts nothing */
+	struct idem_history history;
 
 	bool telling;		/* inside idem_exchange_tell */
 	uint8_t heard;		/* events waiting in `hears` */
@@ -72,8 +78,8 @@ struct idem_exchange {
 };
 
 /*
- * Zeroes, then the digests, owner, pid, anew, ports and times set by the
- * caller.
+ * Zeroes, then the digests, owner, pid, anew, issued_only, old, history, ports
+ * and times set by the caller.
  * Nothing happens before the first event, an ADMIT.
  */
 void idem_exchange_init(struct idem_exchange *, const struct idem_policy *);

@@ -12,6 +12,7 @@ const struct idem_policy idem_policy_default = IDEM_POLICY_DEFAULT;
 static struct idem_effects
 on_admit(struct idem_gate *g, const struct idem_event *ev)
 {
+	g->old = ev->old;
 	switch (ev->admit) {
 	case IDEM_KEYED:
 		return idem_gate_ask_look(g, IDEM_AT_LOCAL);
@@ -32,17 +33,34 @@ on_admit(struct idem_gate *g, const struct idem_event *ev)
 }
 
 static struct idem_effects
+claim_next(struct idem_gate *g, int64_t now_ms)
+{
+	if (g->waited)
+		return idem_gate_claim_anew(g, now_ms);
+	return idem_gate_ask_slot(g, IDEM_CLAIM, false);
+}
+
+static struct idem_effects
 look_further(struct idem_gate *g, int64_t now_ms)
 {
 	enum idem_where here = g->asked.where;
 
-	if (g->waited)
-		return idem_gate_claim_anew(g, now_ms);
 	if (here == IDEM_AT_LOCAL && idem_gate_write_redis_caches(g))
 		return idem_gate_ask_look(g, IDEM_AT_REDIS);
-	if (here != IDEM_AT_FALLBACK && g->policy.look_fallback)
+	if (here != IDEM_AT_FALLBACK && g->policy.look_fallback &&
+	    g->claim_at == IDEM_AT_ARBITER && !g->ghost)
 		return idem_gate_ask_look(g, IDEM_AT_FALLBACK);
-	return idem_gate_ask_slot(g, IDEM_CLAIM, false);
+	return claim_next(g, now_ms);
+}
+
+/* What was begun at a stand-in is decided there, though the arbiter is back. */
+static struct idem_effects
+known_to_fallback(struct idem_gate *g, int64_t now_ms)
+{
+	assert(g->asked.where == IDEM_AT_FALLBACK);
+	g->unprotected = true;
+	g->claim_at = IDEM_AT_FALLBACK;
+	return claim_next(g, now_ms);
 }
 
 static struct idem_effects
@@ -52,11 +70,15 @@ on_look(struct idem_gate *g, const struct idem_event *ev)
 
 	switch (ev->look) {
 	case IDEM_LOOK_COMPLETED:
-		g->cache_local = !local;
+		g->unprotected = ev->unprotected ||
+		    g->asked.where == IDEM_AT_FALLBACK;
+		g->cache_local = !local && !g->unprotected;
 		return idem_gate_claim_saved(g, ev->kept);
 	case IDEM_LOOK_NOTHING:
 	case IDEM_LOOK_UNSURE:
 		return look_further(g, ev->now_ms);
+	case IDEM_LOOK_KNOWN:
+		return known_to_fallback(g, ev->now_ms);
 	case IDEM_LOOK_LED:
 		assert(local);
 		return idem_gate_claim_taken(g, ev->now_ms);
@@ -152,6 +174,13 @@ idem_gate_init(struct idem_gate *g, const struct idem_policy *policy)
 	g->awaiting = IDEM_ADMIT;
 	g->pending = IDEM_END;
 	g->claim_at = IDEM_AT_ARBITER;
+}
+
+void
+idem_gate_hurry(struct idem_gate *g)
+{
+	if (g->replied)
+		g->deadline_ms = 0;
 }
 
 static bool

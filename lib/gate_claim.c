@@ -46,7 +46,8 @@ idem_gate_claim_saved(struct idem_gate *g, bool kept)
 {
 	if (!kept)
 		return idem_gate_ask_refusal(g, IDEM_PROBLEM_NOT_KEPT);
-	return idem_gate_ask_reply(g, IDEM_BODY_SAVED, IDEM_SAYS_REPLAYED);
+	return idem_gate_ask_reply(g, IDEM_BODY_SAVED, g->unprotected ?
+	    IDEM_SAYS_UNPROTECTED : IDEM_SAYS_REPLAYED);
 }
 
 enum idem_op
@@ -74,7 +75,8 @@ take_over(struct idem_gate *g, int64_t now_ms)
 static bool
 may_take_over(const struct idem_gate *g)
 {
-	if (g->proof != IDEM_PROOF_DEAD || g->waited || g->races >= RACES_MAX)
+	if (g->proof != IDEM_PROOF_DEAD || g->waited || g->old ||
+	    g->races >= RACES_MAX)
 		return false;
 	switch (g->policy.on_unknown) {
 	case IDEM_BLOCK:
@@ -149,11 +151,19 @@ claim_elsewhere(struct idem_gate *g, enum idem_where where, int64_t now_ms)
 	return idem_gate_claim_anew(g, now_ms);
 }
 
+/* Who has waited knows that it was begun: that it was not would be untrue. */
+static struct idem_effects
+away(struct idem_gate *g)
+{
+	return idem_gate_ask_refusal(g, g->waited ?
+	    IDEM_PROBLEM_IN_PROGRESS : IDEM_PROBLEM_STORE_AWAY);
+}
+
 static struct idem_effects
 pass(struct idem_gate *g)
 {
 	if (g->waited)
-		return idem_gate_ask_refusal(g, IDEM_PROBLEM_STORE_AWAY);
+		return away(g);
 	g->unprotected = true;
 	if (g->slot)
 		return idem_gate_ask_program(g, IDEM_RUN);
@@ -176,10 +186,10 @@ static struct idem_effects
 outage(struct idem_gate *g, int64_t now_ms)
 {
 	if (!may_fall_back(g))
-		return idem_gate_ask_refusal(g, IDEM_PROBLEM_STORE_AWAY);
+		return away(g);
 	switch (g->policy.on_outage) {
 	case IDEM_REJECT:
-		return idem_gate_ask_refusal(g, IDEM_PROBLEM_STORE_AWAY);
+		return away(g);
 	case IDEM_TO_MEMORY:
 		return claim_elsewhere(g, IDEM_AT_MEMORY, now_ms);
 	case IDEM_TO_DATABASE:
@@ -191,9 +201,9 @@ outage(struct idem_gate *g, int64_t now_ms)
 }
 
 static struct idem_effects
-not_answered(struct idem_gate *g, int64_t now_ms)
+not_answered(struct idem_gate *g, int64_t now_ms, bool away)
 {
-	if (now_ms < g->deadline_ms)
+	if (now_ms < g->deadline_ms && !away)
 		return idem_gate_ask_pause(g, now_ms, IDEM_CLAIM);
 	return outage(g, now_ms);
 }
@@ -202,6 +212,8 @@ not_answered(struct idem_gate *g, int64_t now_ms)
 static struct idem_effects
 not_applied(struct idem_gate *g, int64_t now_ms)
 {
+	if (g->old)
+		return idem_gate_ask_refusal(g, IDEM_PROBLEM_TOKEN_EXPIRED);
 	if (now_ms < g->deadline_ms)
 		return idem_gate_ask_pause(g, now_ms, IDEM_CLAIM);
 	return idem_gate_ask_refusal(g, IDEM_PROBLEM_STORE_AWAY);
@@ -212,7 +224,7 @@ absent(struct idem_gate *g, int64_t now_ms)
 {
 	if (g->waited)
 		return idem_gate_ask_refusal(g, IDEM_PROBLEM_RELEASED);
-	if (!g->asked.look_only)
+	if (!g->asked.look_only || g->old)
 		return not_applied(g, now_ms);
 	/* Never a claimed key that waits for a slot: a ghost may be one. */
 	if (g->queued || g->ghost)
@@ -243,7 +255,7 @@ after_lost(struct idem_gate *g, const struct idem_event *ev)
 {
 	if (ev->claim != IDEM_CLAIM_COMPLETED || !ev->kept)
 		return idem_gate_ask_refusal(g, IDEM_PROBLEM_LOST);
-	g->cache_local = true;
+	idem_gate_write_caches(g);
 	return idem_gate_claim_saved(g, true);
 }
 
@@ -258,7 +270,7 @@ idem_gate_claim_on_claim(struct idem_gate *g, const struct idem_event *ev)
 	case IDEM_CLAIM_WITHHELD:
 		return idem_gate_ask_refusal(g, IDEM_PROBLEM_WITHHELD);
 	case IDEM_CLAIM_COMPLETED:
-		g->cache_local = true;
+		idem_gate_write_caches(g);
 		return idem_gate_claim_saved(g, ev->kept);
 	case IDEM_CLAIM_EXPIRED:
 		return idem_gate_ask_refusal(g, IDEM_PROBLEM_KEY_EXPIRED);
@@ -280,15 +292,16 @@ idem_gate_claim_on_claim(struct idem_gate *g, const struct idem_event *ev)
 		return not_applied(g, ev->now_ms);
 	case IDEM_CLAIM_HISTORY:
 	case IDEM_CLAIM_NO_TOKEN:
-		return idem_gate_ask_refusal(g, IDEM_PROBLEM_VOID_TOKEN);
+		return idem_gate_ask_refusal(g, g->old ?
+		    IDEM_PROBLEM_TOKEN_EXPIRED : IDEM_PROBLEM_VOID_TOKEN);
 	case IDEM_CLAIM_BAD_RECORD:
 		return idem_gate_ask_refusal(g, IDEM_PROBLEM_STORE_AWAY);
 	case IDEM_CLAIM_MAYBE:
 		/* It may hold us: never another store for this request. */
 		g->ghost = true;
-		return not_answered(g, ev->now_ms);
+		return not_answered(g, ev->now_ms, false);
 	case IDEM_CLAIM_REFUSED:
-		return not_answered(g, ev->now_ms);
+		return not_answered(g, ev->now_ms, ev->away);
 	case IDEM_CLAIMS:
 		break;
 	}

@@ -76,5 +76,7 @@ struct idem_effects idem_gate_write_then(struct idem_gate *, int64_t now_ms,
 
 /* Whether completed records are kept in Redis beside the arbiter. */
 bool idem_gate_write_redis_caches(const struct idem_gate *);
+/* An answer of the arbiter's is at hand: cache it behind the REPLY. */
+void idem_gate_write_caches(struct idem_gate *);
 
 #endif

@@ -46,11 +46,12 @@ aftermath(struct idem_gate *g, int64_t now_ms)
 	return idem_gate_ask_end(g);
 }
 
-static void
-cache_all(struct idem_gate *g)
+/* What no arbiter has permitted is nobody's but its stand-in's. */
+void
+idem_gate_write_caches(struct idem_gate *g)
 {
-	g->cache_local = true;
-	g->cache_redis = idem_gate_write_redis_caches(g);
+	g->cache_local = !g->unprotected;
+	g->cache_redis = !g->unprotected && idem_gate_write_redis_caches(g);
 }
 
 static struct idem_effects
@@ -99,7 +100,7 @@ written(struct idem_gate *g)
 {
 	if (g->asked.op != IDEM_COMPLETE)
 		return reply_uncompleted(g);
-	cache_all(g);
+	idem_gate_write_caches(g);
 	return reply_own(g, recorded(g));
 }
 
@@ -126,7 +127,7 @@ settled(struct idem_gate *g, const struct idem_event *ev)
 {
 	g->pending = IDEM_END;
 	if (ev->op == IDEM_COMPLETE && ev->write == IDEM_WRITTEN)
-		cache_all(g);
+		idem_gate_write_caches(g);
 	return aftermath(g, ev->now_ms);
 }
 

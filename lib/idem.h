@@ -19,8 +19,8 @@
  *	      ADMIT            keyless, exempt
  *	        |  keyed          \
  *	      LOOK local -- led --> WAIT (a key's end) or 409 or 202
- *	        | nothing               \-- woken: LOOK, CLAIM look_only
- *	      LOOK redis
+ *	        | nothing               \-- woken: LOOK local,
+ *	      LOOK redis                  LOOK redis, CLAIM look_only
  *	        |
  *	      SLOT -- full --> CLAIM look_only -- absent --> SLOT queued
  *	        | got
@@ -117,6 +117,8 @@ enum idem_look {
 	IDEM_LOOK_COMPLETED,	/* fingerprint, guard match; answer at hand */
 	IDEM_LOOK_NOTHING,
 	IDEM_LOOK_UNSURE,	/* error or time-out: as nothing */
+	IDEM_LOOK_KNOWN,	/* fallback only: it has the key, but no answer
+				   for this request: it decides */
 	/* local only: somebody on this worker claims or runs the key, ... */
 	IDEM_LOOK_LED,		/* asked the same */
 	IDEM_LOOK_LED_MISMATCH,	/* asked something else */
@@ -205,6 +207,12 @@ struct idem_event {
 	enum idem_sent sent;
 	/* more, where said above */
 	bool key_sent;			/* ADMIT */
+	bool old;			/* ADMIT: a token past its life, which
+					   starts nothing any more */
+	bool away;			/* CLAIM refused: the store is known to
+					   be away, trying again is no use */
+	bool unprotected;		/* LOOK completed: no arbiter had
+					   permitted the run that gave it */
 	bool kept;			/* LOOK, CLAIM completed; RUN finished;
 					   PROBE happened */
 	bool nothing;			/* RUN finished: by the route's word its
@@ -290,11 +298,13 @@ struct idem_gate {
 	bool lost;			/* a RENEW said so */
 	bool unkeyed;			/* pass everything through */
 	bool ignored;			/* ... although a key was sent */
+	bool old;			/* its token starts nothing any more */
 	bool unprotected;		/* on_outage led us here */
 	bool kept;			/* our answer's body is kept */
 	bool ghost;			/* a claim of ours may yet be applied */
 	bool waited;			/* has been a waiter: never a runner */
 	bool cache_local, cache_redis;	/* to do after REPLY */
+	uint8_t pad[7];			/* so that there is no hole */
 	bool ended;
 	int64_t deadline_ms;		/* of claiming, writing */
 	int64_t wait_until_ms;		/* of waiting for the key's end */
@@ -310,6 +320,10 @@ void idem_gate_init(struct idem_gate *, const struct idem_policy *);
  */
 struct idem_effects idem_gate_step(struct idem_gate *,
     const struct idem_event *);
+
+/* There is little time left: what goes on behind the REPLY is tried once more
+   at most.  Before the REPLY nothing changes. */
+void idem_gate_hurry(struct idem_gate *);
 
 /* IDEM_POLICY_DEFAULT. */
 extern const struct idem_policy idem_policy_default;

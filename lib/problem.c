@@ -1,134 +1,29 @@
 /* SPDX-License-Identifier: ISC */
 #include "problem.h"
 
-#define DAY_S 86400
-#define YEAR_10000_S INT64_C(253402300800)
-#define REPLACEMENT "\xef\xbf\xbd"	/* U+FFFD, for what is not text */
-
-/* Append one byte of a text so that it means itself. */
-typedef void escape_fn(struct idem_buf *, uint8_t);
-
-static void
-json_escape(struct idem_buf *out, uint8_t c)
-{
-	if (c < 0x20) {
-		idem_buf_printf(out, "\\u%04x", (unsigned)c);
-		return;
-	}
-	if (c == '"' || c == '\\')
-		idem_buf_u8(out, '\\');
-	idem_buf_u8(out, c);
-}
-
-static void
-html_escape(struct idem_buf *out, uint8_t c)
-{
-	if (c == '&' || c == '<' || c == '>' || c == '"' || c == '\'')
-		idem_buf_printf(out, "&#%u;", (unsigned)c);
-	else if ((c < 0x20 && c != '\t' && c != '\n') || c == 0x7f)
-		idem_buf_text(out, REPLACEMENT);
-	else
-		idem_buf_u8(out, c);
-}
-
-/*
- * The length of the character that text begins with, 0 if it is not well
- * formed (RFC 3629, 4).  Its NUL ends any character cut off.
- */
-static size_t
-utf8_len(const uint8_t *text)
-{
-	uint8_t low = 0x80, high = 0xbf;
-	size_t len, i;
-
-	if (text[0] < 0x80)
-		return 1;
-	if (text[0] < 0xc2 || text[0] > 0xf4)
-		return 0;
-	len = text[0] < 0xe0 ? 2 : text[0] < 0xf0 ? 3 : 4;
-	if (text[0] == 0xe0)
-		low = 0xa0;		/* else it is longer than needed */
-	else if (text[0] == 0xed)
-		high = 0x9f;		/* else a surrogate */
-	else if (text[0] == 0xf0)
-		low = 0x90;		/* longer than needed */
-	else if (text[0] == 0xf4)
-		high = 0x8f;		/* beyond U+10FFFF */
-	for (i = 1; i < len; i++) {
-		if (text[i] < low || text[i] > high)
-			return 0;
-		low = 0x80;
-		high = 0xbf;
-	}
-	return len;
-}
-
-static void
-put_text(struct idem_buf *out, const char *text, escape_fn *escape)
-{
-	const uint8_t *at = (const uint8_t *)text;
-	size_t len, i;
-
-	while (*at != '\0') {
-		len = utf8_len(at);
-		for (i = 0; i < len; i++)
-			escape(out, at[i]);
-		if (len == 0)
-			idem_buf_text(out, REPLACEMENT);
-		at += len > 0 ? len : 1;
-	}
-}
-
-/*
- * RFC 3339, 5.6, in UTC, of a time before the year 10000.  Not gmtime(), which
- * reads the machine's time zone.  The date is counted in years that begin in
- * March, so that the leap day is their last, in cycles of 400 years.
- */
-static void
-put_time(struct idem_buf *out, int64_t s)
-{
-	int days = (int)(s / DAY_S) + 719468;	/* since March 1, year 0 */
-	int of_day = (int)(s % DAY_S);
-	int cycle = days / 146097, day = days % 146097;
-	int year = (day - day / 1460 + day / 36524 - day / 146096) / 365;
-	int month;
-
-	day -= 365 * year + year / 4 - year / 100;
-	month = (5 * day + 2) / 153;
-	day -= (153 * month + 2) / 5;
-	year += cycle * 400 + (month >= 10);
-	month += month < 10 ? 3 : -9;
-	idem_buf_printf(out, "%04d-%02d-%02dT%02d:%02d:%02dZ", year, month,
-	    day + 1, of_day / 3600, of_day / 60 % 60, of_day % 60);
-}
-
-static bool
-has_since(const struct idem_problem_more *more)
-{
-	return more->since_ms > 0 && more->since_ms / 1000 < YEAR_10000_S;
-}
+#include "text.h"
 
 static void
 put_json(struct idem_buf *out, const struct idem_problem_form *form,
     const struct idem_problem_more *more)
 {
 	idem_buf_text(out, "{\"type\":\"" IDEM_PROBLEM_URN);
-	put_text(out, form->type, json_escape);
+	idem_text_json(out, form->type);
 	idem_buf_text(out, "\",\"title\":\"");
-	put_text(out, form->title, json_escape);
+	idem_text_json(out, form->title);
 	idem_buf_printf(out, "\",\"status\":%d,\"detail\":\"", form->code);
-	put_text(out, form->detail, json_escape);
+	idem_text_json(out, form->detail);
 	if (more->detail != NULL) {
 		idem_buf_text(out, " ");
-		put_text(out, more->detail, json_escape);
+		idem_text_json(out, more->detail);
 	}
 	idem_buf_text(out, "\"");
 	if (more->attempt > 0)
 		idem_buf_printf(out, ",\"attempt\":%lu",
 		    (unsigned long)more->attempt);
-	if (has_since(more)) {
+	if (idem_text_is_time(more->since_ms)) {
 		idem_buf_text(out, ",\"since\":\"");
-		put_time(out, more->since_ms / 1000);
+		idem_text_time(out, more->since_ms);
 		idem_buf_text(out, "\"");
 	}
 	idem_buf_text(out, "}\n");
@@ -138,20 +33,25 @@ static void
 put_paragraph(struct idem_buf *out, const char *text)
 {
 	idem_buf_text(out, "<p>");
-	put_text(out, text, html_escape);
+	idem_text_html(out, text);
 	idem_buf_text(out, "</p>\n");
 }
 
+/* Where a policy of the site forbids the style, it is as readable without. */
 static void
 put_html(struct idem_buf *out, const struct idem_problem_form *form,
     const struct idem_problem_more *more)
 {
 	idem_buf_text(out, "<!DOCTYPE html>\n<html lang=\"en\">\n<head>\n"
 	    "<meta charset=\"utf-8\">\n<meta name=\"viewport\" "
-	    "content=\"width=device-width, initial-scale=1\">\n<title>");
-	put_text(out, form->title, html_escape);
+	    "content=\"width=device-width, initial-scale=1\">\n"
+	    "<meta name=\"color-scheme\" content=\"light dark\">\n<style>\n"
+	    "body { font: 1.125rem/1.5 sans-serif; max-width: 36rem; "
+	    "margin: 3rem auto; padding: 0 1rem }\n"
+	    "h1 { font-size: 1.625rem; line-height: 1.25 }\n</style>\n<title>");
+	idem_text_html(out, form->title);
 	idem_buf_text(out, "</title>\n</head>\n<body>\n<main>\n<h1>");
-	put_text(out, form->title, html_escape);
+	idem_text_html(out, form->title);
 	idem_buf_text(out, "</h1>\n");
 	put_paragraph(out, form->detail);
 	if (more->detail != NULL)
@@ -159,9 +59,9 @@ put_html(struct idem_buf *out, const struct idem_problem_form *form,
 	if (more->attempt > 0)
 		idem_buf_printf(out, "<p>Attempt: %lu</p>\n",
 		    (unsigned long)more->attempt);
-	if (has_since(more)) {
+	if (idem_text_is_time(more->since_ms)) {
 		idem_buf_text(out, "<p>Since: <time>");
-		put_time(out, more->since_ms / 1000);
+		idem_text_time(out, more->since_ms);
 		idem_buf_text(out, "</time></p>\n");
 	}
 	idem_buf_text(out, "</main>\n</body>\n</html>\n");
@@ -188,4 +88,6 @@ idem_problem_write(enum idem_problem problem,
 	if (form->retry_after)
 		idem_buf_printf(lines, "Retry-After: %lu\r\n",
 		    (unsigned long)(wait_s > 0 ? wait_s : 1));
+	if (problem == IDEM_PROBLEM_TOKEN_METHOD)	/* RFC 9110, 15.5.6 */
+		idem_buf_text(lines, "Allow: POST\r\n");
 }

@@ -62,6 +62,11 @@ enum idem_problem {
 	IDEM_PROBLEM_LOST,		/* 504 unknown: another owner took it */
 	IDEM_PROBLEM_UNRECORDED,	/* 504 unrecorded */
 	IDEM_PROBLEM_NOT_KEPT,		/* 409 not-kept */
+	/* Of the endpoint that issues tokens. */
+	IDEM_PROBLEM_TOKEN_PATH,	/* 400 rejected: which route? */
+	IDEM_PROBLEM_NO_TOKEN_ROUTE,	/* 404 not-started */
+	IDEM_PROBLEM_TOKEN_METHOD,	/* 405 rejected, Allow: POST */
+	IDEM_PROBLEM_TOO_MANY_TOKENS,	/* 429 not-started, Retry-After */
 	IDEM_PROBLEMS
 };
 
@@ -98,8 +103,8 @@ struct idem_problem_more {
 
 /*
  * Append the body, and to lines its fields (each ending in CRLF):
- * Content-Type, Content-Language, Cache-Control: no-store, Content-Length and
- * Retry-After where it belongs.  Status and Idempotency-Status are the
+ * Content-Type, Content-Language, Cache-Control: no-store, Content-Length, and
+ * Retry-After or Allow where it belongs.  Status and Idempotency-Status are the
  * caller's.
  */
 void idem_problem_write(enum idem_problem, const struct idem_problem_more *,

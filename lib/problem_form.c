@@ -38,8 +38,9 @@ idem_mark_text(enum idem_mark mark)
 static const struct idem_problem_form forms[IDEM_PROBLEMS] = {
 	[IDEM_PROBLEM_KEY_MISSING] = { 400, IDEM_SAYS_REJECTED, false,
 	    "key-missing", "The request has no idempotency key",
-	    "Nothing was done. Send the request again with the field "
-	    "Idempotency-Key and a key of its own in it." },
+	    "Nothing was done. In a browser, load the form again; otherwise "
+	    "send the request again with the field Idempotency-Key and a key "
+	    "of its own in it." },
 	[IDEM_PROBLEM_KEY_MALFORMED] = { 400, IDEM_SAYS_REJECTED, false,
 	    "key-malformed", "The idempotency key cannot be read",
 	    "Nothing was done. Send the request again with a key of 1 to 255 "
@@ -58,7 +59,8 @@ static const struct idem_problem_form forms[IDEM_PROBLEMS] = {
 	[IDEM_PROBLEM_MISMATCH] = { 422, IDEM_SAYS_MISMATCH, false,
 	    "mismatch", "This key belongs to a different request",
 	    "Nothing was done now. A different request was sent with this key "
-	    "before; send a new request with a new key." },
+	    "before. In a browser, load the form again to send a new one; "
+	    "otherwise send it with a new key." },
 	[IDEM_PROBLEM_WITHHELD] = { 409, IDEM_SAYS_WITHHELD, false,
 	    "withheld", "The answer is for somebody with other credentials",
 	    "Nothing was done now. This request was sent before with other "
@@ -66,7 +68,8 @@ static const struct idem_problem_form forms[IDEM_PROBLEMS] = {
 	[IDEM_PROBLEM_IN_PROGRESS] = { 409, IDEM_SAYS_IN_PROGRESS, true,
 	    "in-progress", "The request is still in progress",
 	    "It was sent before and has not ended yet. Wait a moment, then "
-	    "send it again with the same key to get its answer." },
+	    "send it again with the same key to get its answer; in a browser, "
+	    "load this page again." },
 	[IDEM_PROBLEM_ACCEPTED] = { 202, IDEM_SAYS_IN_PROGRESS, true,
 	    "accepted", "The request is in progress",
 	    "It was accepted and has not ended yet. Send it again later with "
@@ -79,7 +82,8 @@ static const struct idem_problem_form forms[IDEM_PROBLEMS] = {
 	[IDEM_PROBLEM_VOID_TOKEN] = { 409, IDEM_SAYS_VOID_TOKEN, false,
 	    "void-token", "This token is not valid any more",
 	    "Nothing was done now, but a request sent with it before may have "
-	    "taken effect. Check that first, then get a new token." },
+	    "taken effect. Check that first; then get a new token, for example "
+	    "by loading the form again." },
 	[IDEM_PROBLEM_FOREIGN_TOKEN] = { 403, IDEM_SAYS_REJECTED, false,
 	    "foreign-token", "This token was not issued here",
 	    "Nothing was done. Get a token from this site, for example by "
@@ -92,12 +96,13 @@ static const struct idem_problem_form forms[IDEM_PROBLEMS] = {
 	[IDEM_PROBLEM_KEY_EXPIRED] = { 409, IDEM_SAYS_EXPIRED, false,
 	    "key-expired", "This key was used before",
 	    "Nothing was done now. A request was sent with this key before and "
-	    "its answer is no longer kept; send a new request with a new "
-	    "key." },
+	    "its answer is no longer kept. In a browser, load the form again "
+	    "to send a new one; otherwise send it with a new key." },
 	[IDEM_PROBLEM_STORE_AWAY] = { 503, IDEM_SAYS_NOT_STARTED, true,
 	    "store-away", "The request cannot be taken at the moment",
 	    "Nothing was done. The site cannot reach its records, so it does "
-	    "not start anything; send the request again a little later." },
+	    "not start anything; send the request again a little later, in a "
+	    "browser by loading this page again." },
 	[IDEM_PROBLEM_BUSY] = { 503, IDEM_SAYS_NOT_STARTED, true,
 	    "busy", "The site is busy",
 	    "Nothing was done. Send the request again a little later." },
@@ -150,6 +155,22 @@ static const struct idem_problem_form forms[IDEM_PROBLEMS] = {
 	    "not-kept", "The answer is not kept",
 	    "The request was carried out before, and nothing was done now. "
 	    "Its answer cannot be shown again." },
+	[IDEM_PROBLEM_TOKEN_PATH] = { 400, IDEM_SAYS_REJECTED, false,
+	    "token-path", "It is not said what the token is for",
+	    "Nothing was done. Ask again with the parameter path in the "
+	    "query, once, and in it the path that the request with the token "
+	    "will be sent to." },
+	[IDEM_PROBLEM_NO_TOKEN_ROUTE] = { 404, IDEM_SAYS_NOT_STARTED, false,
+	    "no-token-route", "No tokens are issued for this path",
+	    "Nothing was done. Check the path; if it is the right one, a "
+	    "request to it needs no token from here." },
+	[IDEM_PROBLEM_TOKEN_METHOD] = { 405, IDEM_SAYS_REJECTED, false,
+	    "token-method", "A token is asked for with POST",
+	    "Nothing was done. Send the request again with the method POST." },
+	[IDEM_PROBLEM_TOO_MANY_TOKENS] = { 429, IDEM_SAYS_NOT_STARTED, true,
+	    "too-many-tokens", "Too many tokens are asked for",
+	    "Nothing was done. Ask again a little later; keep the token of a "
+	    "request for all its repetitions." },
 };
 
 const struct idem_problem_form *

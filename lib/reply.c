@@ -108,10 +108,12 @@ phrase(int code)
 	case 400: return "Bad Request";
 	case 403: return "Forbidden";
 	case 404: return "Not Found";
+	case 405: return "Method Not Allowed";
 	case 409: return "Conflict";
 	case 410: return "Gone";
 	case 413: return "Content Too Large";
 	case 422: return "Unprocessable Content";
+	case 429: return "Too Many Requests";
 	case 431: return "Request Header Fields Too Large";
 	case 500: return "Internal Server Error";
 	case 502: return "Bad Gateway";

@@ -47,13 +47,16 @@ idem_waiters_init(struct idem_waiters *w, void *room, uint32_t flights,
 	w->free_waiter = IDEM_NOWHERE;
 }
 
-/* A store key is a digest: any of its bits are as good as a hash. */
+/*
+ * A store key ends in a digest, whose bits are as good as a hash.  That of a
+ * token begins with the time of its making (token.h).
+ */
 static uint32_t *
 bucket_of(const struct idem_waiters *w, const struct idem_digest *key)
 {
 	uint32_t hash;
 
-	memcpy(&hash, key->at, sizeof hash);
+	memcpy(&hash, key->at + sizeof key->at - sizeof hash, sizeof hash);
 	return &w->buckets[hash & (w->buckets_size - 1)];
 }
 
@@ -239,10 +242,14 @@ idem_waiters_watch(struct idem_waiters *w, uint32_t flight, int64_t now_ms)
 }
 
 void
-idem_waiters_polled(struct idem_waiters *w, uint32_t flight, int64_t now_ms)
+idem_waiters_polled(struct idem_waiters *w, uint32_t flight, int64_t now_ms,
+    uint32_t jitter)
 {
 	struct idem_flight *f = &w->flights[flight];
 	uint32_t doubled = f->poll_ms * 2;
+	uint32_t pause_ms = doubled < POLL_MAX_MS ? doubled : POLL_MAX_MS;
 
-	poll_after(f, now_ms, doubled < POLL_MAX_MS ? doubled : POLL_MAX_MS);
+	poll_after(f, now_ms, pause_ms);
+	f->poll_at_ms += (int64_t)pause_ms * ((int64_t)jitter % 1000 - 500) /
+	    5000;
 }

@@ -89,8 +89,12 @@ void idem_waiters_left(struct idem_waiters *, uint32_t flight);
 /* The run is elsewhere: poll for its end.  First pause 10 ms from now. */
 void idem_waiters_watch(struct idem_waiters *, uint32_t flight, int64_t now_ms);
 
-/* After a poll that found it still in progress: the next pause, doubled. */
+/*
+ * After a poll that found it still in progress: the next pause, doubled.
+ * jitter: 0 to 999, the caller's chance; spreads it by +-10 %, so that the
+ * workers of many hosts do not ask in step.
+ */
 void idem_waiters_polled(struct idem_waiters *, uint32_t flight,
-    int64_t now_ms);
+    int64_t now_ms, uint32_t jitter);
 
 #endif

@@ -266,9 +266,11 @@ ended(struct idem_exchange *x, const struct idem_digest *key,
 }
 
 static void
-trouble(struct idem_exchange *x, enum idem_store_op op, const char *why)
+trouble(struct idem_exchange *x, enum idem_store_op op, const char *why,
+    bool away)
 {
 	(void)op;
+	(void)away;
 	world_asked(world_of(x), "%s", strcmp(why, "no answer") == 0 ?
 	    "trouble" : why);
 }
@@ -294,10 +296,10 @@ now(struct idem_exchange *x)
 
 /* What was lost is seen by what follows. */
 static void
-lost(struct idem_exchange *x, enum idem_store_op op)
+lost(struct idem_exchange *x, const struct idem_store_result *r)
 {
 	(void)x;
-	(void)op;
+	(void)r;
 }
 
 static const struct idem_ports ports = {

@@ -34,12 +34,12 @@ const struct gate_row gate_rows_away[] = {
 	  "look@local slot claim wait:10 slot claim:look reply:saved/replayed "
 	  "cache@local end" },
 	{ "Redis away under memory: the host's memory decides", &memory,
-	  "keyed nothing " AWAY " won/1 finished stopped written sent done",
+	  "keyed nothing " AWAY " won/1 finished stopped written sent",
 	  "look@local " ASKS " claim@memory run:unprotected+renew@memory:20000 "
-	  "complete@memory - reply:fresh/unprotected cache@local end" },
-	{ "the host's memory replays", &memory,
-	  "keyed nothing " AWAY " completed sent done", "look@local " ASKS
-	  " claim@memory reply:saved/replayed cache@local end" },
+	  "complete@memory - reply:fresh/unprotected end" },
+	{ "what the host's memory has is told, and is no arbiter's word",
+	  &memory, "keyed nothing " AWAY " completed sent", "look@local " ASKS
+	  " claim@memory reply:saved/unprotected end" },
 	{ "a run under memory that does not start is released there", &memory,
 	  "keyed nothing " AWAY " won/1 not-started:no-program stopped written "
 	  "sent", "look@local " ASKS " claim@memory "
@@ -59,27 +59,45 @@ const struct gate_row gate_rows_away[] = {
 	  "claim:look claim@memory:look reply:released:1 end" },
 	{ "without a slot the host's memory is looked at first", &memory,
 	  "keyed nothing full refused +300 over full refused absent got won/1 "
-	  "finished stopped written sent done",
+	  "finished stopped written sent",
 	  "look@local slot claim:look wait:10 slot claim:look "
 	  "claim@memory:look slot:queued:30000 claim@memory "
 	  "run:unprotected+renew@memory:20000 complete@memory - "
-	  "reply:fresh/unprotected cache@local end" },
+	  "reply:fresh/unprotected end" },
 	{ "under database the fallback is looked at before Redis", &database,
-	  "keyed nothing completed sent done",
-	  "look@local look@fallback reply:saved/replayed cache@local end" },
+	  "keyed nothing completed sent",
+	  "look@local look@fallback reply:saved/unprotected end" },
+	{ "what was begun there is waited for there, though Redis is back",
+	  &database, "keyed nothing known got in-progress/1 woken-unsure "
+	  "nothing completed sent", "look@local look@fallback slot "
+	  "claim@fallback wait-key:10000 look@local claim@fallback:look "
+	  "reply:saved/unprotected end" },
+	{ "what nobody knows the end of is not run again at Redis", &database,
+	  "keyed nothing known got unknown/1 sent", "look@local look@fallback "
+	  "slot claim@fallback reply:unknown/1 end" },
+	{ "nor is another request under a key that was used there", &database,
+	  "keyed nothing known full mismatch sent", "look@local look@fallback "
+	  "slot claim@fallback:look reply:mismatch end" },
+	{ "nor is Redis asked if that cannot tell any more", &database,
+	  "keyed nothing known got refused +300 over got refused sent",
+	  "look@local look@fallback slot claim@fallback wait:10 slot "
+	  "claim@fallback reply:store-away:1 end" },
+	{ "a waiter looks there before it asks Redis", &database,
+	  "keyed led woken-unsure nothing known in-progress/1 woken-completed "
+	  "nothing completed sent", "look@local wait-key:10000 look@local "
+	  "look@fallback claim@fallback:look wait-key:10000 look@local "
+	  "claim@fallback:look reply:saved/unprotected end" },
 	{ "Redis away under database: the database decides", &database,
 	  "keyed nothing nothing " AWAY " won/1 finished:unkept stopped "
-	  "written sent done", "look@local look@fallback " ASKS
+	  "written sent", "look@local look@fallback " ASKS
 	  " claim@fallback run:unprotected+renew@fallback:20000 "
-	  "complete@fallback - "
-	  "reply:fresh/unprotected cache@local end" },
+	  "complete@fallback - reply:fresh/unprotected end" },
 	{ "what the database does not take is unrecorded", &database,
 	  "keyed nothing unsure " AWAY " won/1 finished stopped refused +600 "
-	  "over refused sent written done", "look@local look@fallback " ASKS
+	  "over refused sent written", "look@local look@fallback " ASKS
 	  " claim@fallback run:unprotected+renew@fallback:20000 "
 	  "complete@fallback - wait:50 complete@fallback "
-	  "reply:fresh/unrecorded complete@fallback:background cache@local "
-	  "end" },
+	  "reply:fresh/unrecorded complete@fallback:background end" },
 	{ "Redis away under pass: it runs without permission", &pass,
 	  "keyed nothing " AWAY " finished sent", "look@local " ASKS
 	  " run:unprotected reply:fresh/unprotected end" },
@@ -100,7 +118,7 @@ const struct gate_row gate_rows_away[] = {
 	{ "a waiter does not run under pass, either", &pass,
 	  "keyed led woken-unsure nothing refused +300 over refused sent",
 	  "look@local wait-key:10000 look@local claim:look wait:10 claim:look "
-	  "reply:store-away:1 end" },
+	  "reply:in-progress:10 end" },
 	{ "a take-over never goes to another store", &memory_retry,
 	  "keyed nothing got unknown:dead/1 refused +300 over got refused sent",
 	  "look@local slot claim claim:take-over wait:10 slot "
@@ -109,6 +127,44 @@ const struct gate_row gate_rows_away[] = {
 	  &memory_retry, "keyed nothing got in-progress:dead/1 lost refused "
 	  "+300 over full refused sent", "look@local slot claim mark:others "
 	  "claim:look wait:10 slot claim:look reply:store-away:1 end" },
+	{ "a store known to be away is not asked again", &ledger,
+	  "keyed nothing got away sent",
+	  "look@local slot claim reply:store-away:1 end" },
+	{ "nor is Redis, before its stand-in decides", &memory,
+	  "keyed nothing got away won/1 finished stopped written sent",
+	  "look@local slot claim claim@memory "
+	  "run:unprotected+renew@memory:20000 complete@memory - "
+	  "reply:fresh/unprotected end" },
+	{ "a store that went away behind an unclear claim leaves a ghost",
+	  &memory, "keyed nothing got maybe over got away sent written",
+	  "look@local slot claim wait:10 slot claim reply:store-away:1 "
+	  "release:background end" },
+	{ "who waited for a run under memory is told so", &memory,
+	  "keyed led woken-completed completed:unprotected sent",
+	  "look@local wait-key:10000 look@local reply:saved/unprotected end" },
+
+	/* --- tokens past their life ----------------------------------- */
+	{ "a token past its life replays what it has led to", &token,
+	  "keyed:old nothing got completed sent done",
+	  "look@local slot claim reply:saved/replayed cache@local end" },
+	{ "a token past its life that nobody has used is over", &token,
+	  "keyed:old nothing got no-token sent",
+	  "look@local slot claim reply:token-expired end" },
+	{ "nor does it start anything where it is still known", &token,
+	  "keyed:old nothing got late sent",
+	  "look@local slot claim reply:token-expired end" },
+	{ "without a slot it is looked up, and does not queue", &token,
+	  "keyed:old nothing full absent sent",
+	  "look@local slot claim:look reply:token-expired end" },
+	{ "a token past its life is void in another history, too", &token,
+	  "keyed:old nothing got history sent",
+	  "look@local slot claim reply:token-expired end" },
+	{ "nor is a run taken over: what it has led to is unknown",
+	  &token_retry, "keyed:old nothing got unknown:dead/1 sent",
+	  "look@local slot claim reply:unknown/1 end" },
+	{ "nor one that is found dead in progress", &token_retry,
+	  "keyed:old nothing got in-progress:dead/1 written sent",
+	  "look@local slot claim mark:others reply:unknown/1 end" },
 	{ "a claim that came late is repeated", &redis,
 	  "keyed nothing got late over got won/1 finished stopped written sent "
 	  "done", "look@local slot claim wait:10 slot claim run+renew:20000 "

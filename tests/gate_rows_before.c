@@ -89,9 +89,14 @@ const struct gate_row gate_rows_before[] = {
 	  "failed", "look@local look@redis slot claim run+renew:20000 "
 	  "complete - reply:fresh/stored cache@local cache@redis end" },
 	{ "Redis away costs a look", &cached,
-	  "keyed nothing unsure got completed sent done",
+	  "keyed nothing unsure got completed sent done failed",
 	  "look@local look@redis slot claim reply:saved/replayed cache@local "
-	  "end" },
+	  "cache@redis end" },
+	{ "who waits looks into Redis before it asks the ledger", &cached,
+	  "keyed led woken-unsure nothing nothing in-progress woken-unsure "
+	  "nothing completed sent done", "look@local wait-key:10000 look@local "
+	  "look@redis claim:look wait-key:10000 look@local look@redis "
+	  "reply:saved/replayed cache@local end" },
 	{ "where Redis is the arbiter it is no cache", &redis,
 	  "keyed nothing got won/1 finished stopped written sent done",
 	  "look@local slot claim run+renew:20000 complete - reply:fresh/stored "
@@ -205,10 +210,10 @@ const struct gate_row gate_rows_before[] = {
 	  "keyed led woken-unsure nothing refused over completed sent done",
 	  "look@local wait-key:10000 look@local claim:look wait:10 claim:look "
 	  "reply:saved/replayed cache@local end" },
-	{ "a waiter whose store is away is told so", &brisk,
+	{ "a waiter whose store is away still knows that it was begun", &brisk,
 	  "keyed led woken-unsure nothing refused sent",
 	  "look@local wait-key:90000 look@local claim:look "
-	  "reply:store-away:1 end" },
+	  "reply:in-progress:60 end" },
 	{ "Retry-After is a second at least", &brief,
 	  "keyed led +200 over sent",
 	  "look@local wait-key:200 reply:in-progress:1 end" },

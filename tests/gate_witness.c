@@ -58,8 +58,8 @@ see_answer(const struct idem_gate *g, struct gate_witness *s,
 		    "stored means that the arbiter has it");
 		break;
 	case IDEM_SAYS_REPLAYED:
-		must(s, s->saved_at_hand && fx->body == IDEM_BODY_SAVED,
-		    "replayed is what a store gave");
+		must(s, s->saved_at_hand && fx->body == IDEM_BODY_SAVED &&
+		    !s->stand_in, "replayed is what the arbiter, or its cache, gave");
 		break;
 	case IDEM_SAYS_UNRECORDED:
 		must(s, !s->complete_written && s->ended_whole &&
@@ -71,7 +71,8 @@ see_answer(const struct idem_gate *g, struct gate_witness *s,
 		    "released means that a whole answer said so");
 		break;
 	case IDEM_SAYS_UNPROTECTED:
-		must(s, s->elsewhere || s->ran_off,
+		must(s, s->ran_off || s->stand_in ||
+		    (s->won && s->won_at != IDEM_AT_ARBITER),
 		    "unprotected means without the arbiter");
 		break;
 	case IDEM_SAYS_NONE:
@@ -141,6 +142,7 @@ see_run(const struct idem_gate *g, struct gate_witness *s,
     const struct idem_effect *fx)
 {
 	s->runs++;
+	must(s, !s->old, "a token past its life starts nothing");
 	must(s, s->runs == 1, "one request starts one run at most");
 	must(s, !s->waiter, "a waiter never runs");
 	must(s, s->slot, "a run holds a slot");
@@ -246,6 +248,8 @@ see_main(const struct idem_gate *g, struct gate_witness *s,
 		must(s, s->replies == 1 && (s->complete_written ||
 		    s->saved_at_hand || s->not_kept),
 		    "only what a store has is cached");
+		must(s, !s->stand_in && (!s->complete_written ||
+		    s->won_at == IDEM_AT_ARBITER), "what no arbiter permitted is not cached");
 		must(s, fx->where == IDEM_AT_LOCAL || (g->policy.look_redis &&
 		    g->policy.arbiter == IDEM_ARBITER_LEDGER),
 		    "Redis is a cache only beside a ledger");
@@ -304,6 +308,7 @@ hear_claim(struct gate_witness *s, const struct idem_event *ev,
 	if (ev->claim == IDEM_CLAIM_COMPLETED) {
 		s->saved_at_hand = ev->kept;
 		s->not_kept = !ev->kept;
+		s->stand_in = asked->where != IDEM_AT_ARBITER;
 	}
 	if (ev->claim == IDEM_CLAIM_IN_PROGRESS ||
 	    ev->claim == IDEM_CLAIM_UNKNOWN) {
@@ -330,7 +335,11 @@ gate_witness_hear(struct gate_witness *s, const struct idem_event *ev,
 	if (ev->op == IDEM_LOOK && ev->look == IDEM_LOOK_COMPLETED) {
 		s->saved_at_hand = ev->kept;
 		s->not_kept = !ev->kept;
+		s->stand_in = ev->unprotected ||
+		    asked->where == IDEM_AT_FALLBACK;
 	}
+	if (ev->op == IDEM_ADMIT)
+		s->old = ev->old;
 	if (ev->op == IDEM_SLOT)
 		s->slot = ev->slot == IDEM_SLOT_GOT;
 	if (ev->op == IDEM_CLAIM)

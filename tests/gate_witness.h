@@ -37,9 +37,10 @@ struct gate_witness {
 	bool saved_at_hand, not_kept;
 	bool lease_lost;
 	uint8_t replies;
+	bool old;		/* its token starts nothing */
 	bool end;
 	bool nothing;		/* the run's answer says that it did nothing */
-	uint8_t pad[1];
+	bool stand_in;		/* LOOK showed what no arbiter permitted */
 };
 
 /* The event, the answer to what was asked for, comes to the gate. */

@@ -18,6 +18,7 @@ static const struct {
 	{ "completed", { .op = IDEM_LOOK, .look = IDEM_LOOK_COMPLETED } },
 	{ "nothing", { .op = IDEM_LOOK, .look = IDEM_LOOK_NOTHING } },
 	{ "unsure", { .op = IDEM_LOOK, .look = IDEM_LOOK_UNSURE } },
+	{ "known", { .op = IDEM_LOOK, .look = IDEM_LOOK_KNOWN } },
 	{ "led", { .op = IDEM_LOOK, .look = IDEM_LOOK_LED } },
 	{ "led-mismatch", { .op = IDEM_LOOK, .look = IDEM_LOOK_LED_MISMATCH } },
 	{ "led-withheld", { .op = IDEM_LOOK, .look = IDEM_LOOK_LED_WITHHELD } },
@@ -39,6 +40,8 @@ static const struct {
 	{ "bad-record", { .op = IDEM_CLAIM, .claim = IDEM_CLAIM_BAD_RECORD } },
 	{ "exhausted", { .op = IDEM_CLAIM, .claim = IDEM_CLAIM_EXHAUSTED } },
 	{ "refused", { .op = IDEM_CLAIM, .claim = IDEM_CLAIM_REFUSED } },
+	{ "away", { .op = IDEM_CLAIM, .claim = IDEM_CLAIM_REFUSED,
+	    .away = true } },
 	{ "maybe", { .op = IDEM_CLAIM, .claim = IDEM_CLAIM_MAYBE } },
 	{ "finished", { .op = IDEM_RUN, .run = IDEM_RUN_FINISHED } },
 	{ "not-started", { .op = IDEM_RUN, .run = IDEM_RUN_NOT_STARTED } },
@@ -102,6 +105,10 @@ static const char *const problems[IDEM_PROBLEMS] = {
 	[IDEM_PROBLEM_LOST] = "lost",
 	[IDEM_PROBLEM_UNRECORDED] = "unrecorded",
 	[IDEM_PROBLEM_NOT_KEPT] = "not-kept",
+	[IDEM_PROBLEM_TOKEN_PATH] = "token-path",
+	[IDEM_PROBLEM_NO_TOKEN_ROUTE] = "no-token-route",
+	[IDEM_PROBLEM_TOKEN_METHOD] = "token-method",
+	[IDEM_PROBLEM_TOO_MANY_TOKENS] = "too-many-tokens",
 };
 
 static const char *const marks[IDEM_SAYS_COUNT] = {
@@ -129,6 +136,10 @@ add_more(struct idem_event *ev, const char *p, size_t n)
 		ev->kept = false;
 	else if (same_word(p, n, "nothing"))
 		ev->nothing = true;
+	else if (same_word(p, n, "old"))
+		ev->old = true;
+	else if (same_word(p, n, "unprotected"))
+		ev->unprotected = true;
 	else if (same_word(p, n, "key"))
 		ev->key_sent = true;
 	else if (same_word(p, n, "dead"))

@@ -29,12 +29,17 @@ both(struct gate_world *w, struct idem_event ev, int64_t due_ms)
 }
 
 static void
-give_admit(struct gate_world *w)
+give_admit(struct gate_world *w, enum idem_arbiter arbiter)
 {
 	struct idem_event ev = { .op = IDEM_ADMIT };
 
 	ev.admit = IDEM_KEYED;
 	give(w, &ev);
+	if (arbiter == IDEM_ARBITER_TOKEN) {
+		ev.old = true;
+		give(w, &ev);
+		ev.old = false;
+	}
 	ev.admit = IDEM_KEYLESS;
 	give(w, &ev);
 	ev.admit = IDEM_EXEMPT;
@@ -59,8 +64,16 @@ give_look(struct gate_world *w, const struct idem_effect *asked)
 	give(w, &ev);
 	ev.look = IDEM_LOOK_UNSURE;
 	give(w, &ev);
+	if (asked->where == IDEM_AT_FALLBACK) {
+		ev.look = IDEM_LOOK_KNOWN;
+		both(w, ev, 0);
+	}
 	if (asked->where != IDEM_AT_LOCAL)
 		return;
+	ev.look = IDEM_LOOK_COMPLETED;
+	ev.unprotected = true;
+	give(w, &ev);
+	ev.unprotected = false;
 	ev.look = IDEM_LOOK_LED;
 	both(w, ev, 0);
 	ev.look = IDEM_LOOK_LED_MISMATCH;
@@ -83,17 +96,20 @@ give_slot(struct gate_world *w)
 /* What a store may say: store.h. */
 static bool
 may_say(enum idem_claim claim, const struct idem_effect *asked,
-    enum idem_arbiter arbiter)
+    const struct idem_gate *g)
 {
 	switch (claim) {
-	case IDEM_CLAIM_WON:
+	case IDEM_CLAIM_WON:	/* with an old token it would be late */
+		return !asked->look_only && !g->old;
+	case IDEM_CLAIM_OURS:
+		return !g->old;
 	case IDEM_CLAIM_LATE:
 		return !asked->look_only;
 	case IDEM_CLAIM_EXHAUSTED:
 		return asked->take_over;
 	case IDEM_CLAIM_HISTORY:
 	case IDEM_CLAIM_NO_TOKEN:
-		return arbiter == IDEM_ARBITER_TOKEN;
+		return g->policy.arbiter == IDEM_ARBITER_TOKEN;
 	case IDEM_CLAIM_MISMATCH:
 	case IDEM_CLAIM_WITHHELD:
 	case IDEM_CLAIM_COMPLETED:
@@ -101,7 +117,6 @@ may_say(enum idem_claim claim, const struct idem_effect *asked,
 	case IDEM_CLAIM_IN_PROGRESS:
 	case IDEM_CLAIM_UNKNOWN:
 	case IDEM_CLAIM_ABSENT:
-	case IDEM_CLAIM_OURS:
 	case IDEM_CLAIM_BAD_RECORD:
 	case IDEM_CLAIM_REFUSED:
 	case IDEM_CLAIM_MAYBE:
@@ -130,12 +145,12 @@ give_record(struct gate_world *w, enum idem_claim claim)
 
 static void
 give_claim(struct gate_world *w, const struct idem_effect *asked,
-    enum idem_arbiter arbiter)
+    const struct idem_gate *g)
 {
 	struct idem_event ev = { .op = IDEM_CLAIM, .attempt = 1 };
 
 	for (ev.claim = 0; ev.claim < IDEM_CLAIMS; ev.claim++) {
-		if (!may_say(ev.claim, asked, arbiter))
+		if (!may_say(ev.claim, asked, g))
 			continue;
 		ev.kept = true;
 		if (ev.claim == IDEM_CLAIM_IN_PROGRESS ||
@@ -146,6 +161,10 @@ give_claim(struct gate_world *w, const struct idem_effect *asked,
 		ev.kept = false;
 		if (ev.claim == IDEM_CLAIM_COMPLETED)
 			give(w, &ev);
+		ev.away = true;
+		if (ev.claim == IDEM_CLAIM_REFUSED)
+			give(w, &ev);
+		ev.away = false;
 	}
 }
 
@@ -248,7 +267,7 @@ gate_world_answers(const struct idem_gate *g, const struct gate_witness *s,
 		give_renew(w, s);
 	switch ((enum idem_op)s->main_out) {
 	case IDEM_ADMIT:
-		give_admit(w);
+		give_admit(w, g->policy.arbiter);
 		break;
 	case IDEM_LOOK:
 		give_look(w, asked);
@@ -257,7 +276,7 @@ gate_world_answers(const struct idem_gate *g, const struct gate_witness *s,
 		give_slot(w);
 		break;
 	case IDEM_CLAIM:
-		give_claim(w, asked, g->policy.arbiter);
+		give_claim(w, asked, g);
 		break;
 	case IDEM_RUN:
 		give_run(w);

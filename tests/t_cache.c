@@ -3,6 +3,7 @@
 
 #include "chance.h"
 #include "tap.h"
+#include "token.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -22,8 +23,8 @@ digest(uint32_t n)
 	struct idem_digest d = { { 0 } };
 	uint32_t quarter = n / 4;
 
-	memcpy(d.at, &quarter, sizeof quarter);
-	memcpy(d.at + 28, &n, sizeof n);
+	memcpy(d.at, &n, sizeof n);
+	memcpy(d.at + 28, &quarter, sizeof quarter);
 	return d;
 }
 
@@ -273,12 +274,58 @@ test_random(void)
 	free(room);
 }
 
+/* --- where it stands ------------------------------------------------------ */
+
+#define TOKENS 1024
+
+static uint32_t
+longest_chain(const struct idem_cache *c)
+{
+	uint32_t longest = 0, len, i, entry;
+
+	for (i = 0; i < c->buckets_size; i++) {
+		len = 0;
+		for (entry = c->buckets[i]; entry != UINT32_MAX;
+		    entry = c->entries[entry].next)
+			len++;
+		if (len > longest)
+			longest = len;
+	}
+	return longest;
+}
+
+/* All of them begin with the time when they were made. */
+static void
+test_tokens(void)
+{
+	struct idem_token token = { .minted_ms = 1700000000000 };
+	struct dropped d = { 0, 0 };
+	struct idem_cached e = { .answer = 1, .size = 1, .until_ms = 100 };
+	struct idem_cache c;
+	void *room = malloc(idem_cache_room(TOKENS));
+	uint32_t i;
+
+	idem_cache_init(&c, room, TOKENS, TOKENS, on_dropped, &d);
+	for (i = 0; i < TOKENS; i++) {
+		memcpy(token.random, &i, sizeof i);
+		if (!idem_token_store_key(&token, &e.key) ||
+		    !idem_cache_keep(&c, &e))
+			break;
+	}
+	is_int(c.count, TOKENS, "tokens of one moment are kept");
+	ok(longest_chain(&c) <= 16, "and none is behind many others: %u",
+	    longest_chain(&c));
+	idem_cache_clear(&c);
+	free(room);
+}
+
 int
 main(void)
 {
 	test_rules();
 	test_none();
 	test_random();
+	test_tokens();
 	note("an entry is %zu bytes", sizeof(struct idem_cached));
 	return done();
 }

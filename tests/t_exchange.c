@@ -249,7 +249,7 @@ check_claims(void)
 	size_t i;
 
 	run_named(&w, "a first run is stored, replied and cached");
-	ok(w.last.deadline_ms == 400 && w.last.not_after_ms == 400 &&
+	ok(w.last.deadline_ms == 110 && w.last.not_after_ms == 110 &&
 	    w.last.lease_ms == 60000 && !w.last.take_over &&
 	    w.last.guard.at[0] == 3,
 	    "a claim has its deadline, its lease and its digests");

@@ -299,6 +299,7 @@ check_documents(struct written *w)
 		write_it(w, (enum idem_problem)p, &more);
 		ok(has(w->document, "<!DOCTYPE html>\n<html lang=\"en\">") &&
 		    has(w->document, "<meta charset=\"utf-8\">") &&
+		    has(w->document, "content=\"light dark\">") &&
 		    has(w->document, "<title>") && has(w->document, "<h1>") &&
 		    has(w->document, "<p>") &&
 		    has(w->document, "</main>\n</body>\n</html>\n"),
@@ -323,7 +324,8 @@ check_fields(struct written *w)
 		    "Content-Length: %zu\r\n%s", more.html ?
 		    "text/html; charset=utf-8" : "application/problem+json",
 		    w->body.len - 1,
-		    form->retry_after ? "Retry-After: 7\r\n" : "");
+		    form->retry_after ? "Retry-After: 7\r\n" :
+		    form->code == 405 ? "Allow: POST\r\n" : "");
 		is(w->fields, text, "%s has these fields", form->type);
 	}
 	more = (struct idem_problem_more){ 0 };

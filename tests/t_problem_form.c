@@ -48,6 +48,12 @@ static const struct {
 	{ IDEM_PROBLEM_LOST, 504, "unknown", "lost", false },
 	{ IDEM_PROBLEM_UNRECORDED, 504, "unrecorded", "unrecorded", false },
 	{ IDEM_PROBLEM_NOT_KEPT, 409, "not-kept", "not-kept", false },
+	{ IDEM_PROBLEM_TOKEN_PATH, 400, "rejected", "token-path", false },
+	{ IDEM_PROBLEM_NO_TOKEN_ROUTE, 404, "not-started", "no-token-route",
+	  false },
+	{ IDEM_PROBLEM_TOKEN_METHOD, 405, "rejected", "token-method", false },
+	{ IDEM_PROBLEM_TOO_MANY_TOKENS, 429, "not-started", "too-many-tokens",
+	  true },
 };
 
 #define ROWS (sizeof rows / sizeof *rows)

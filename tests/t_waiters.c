@@ -3,6 +3,7 @@
 
 #include "chance.h"
 #include "tap.h"
+#include "token.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -18,18 +19,18 @@ digest(uint32_t n)
 	struct idem_digest d = { { 0 } };
 	uint32_t mixed = n * 2654435761u;
 
-	memcpy(d.at, &mixed, sizeof mixed);
 	memcpy(d.at + 8, &n, sizeof n);
+	memcpy(d.at + 28, &mixed, sizeof mixed);
 	return d;
 }
 
-/* Different keys in one bucket: the same first bytes. */
+/* Different keys in one bucket: the same last bytes. */
 static struct idem_digest
 colliding(uint32_t n)
 {
 	struct idem_digest d = { { 0 } };
 
-	memcpy(d.at + 28, &n, sizeof n);
+	memcpy(d.at, &n, sizeof n);
 	return d;
 }
 
@@ -145,11 +146,17 @@ test_watch(void)
 	    "a run elsewhere is polled for after 10 ms");
 	for (i = 0; i < sizeof pauses / sizeof *pauses; i++) {
 		now_ms += 1000;
-		idem_waiters_polled(&w, flight, now_ms);
+		idem_waiters_polled(&w, flight, now_ms, 500);
 		doubled = doubled &&
 		    w.flights[flight].poll_at_ms == now_ms + pauses[i];
 	}
 	ok(doubled, "then in pauses that double up to 250 ms");
+	idem_waiters_polled(&w, flight, now_ms, 0);
+	is_int(w.flights[flight].poll_at_ms, now_ms + 225,
+	    "a tenth less at the least");
+	idem_waiters_polled(&w, flight, now_ms, 999);
+	is_int(w.flights[flight].poll_at_ms, now_ms + 274,
+	    "and a tenth more at the most, by chance");
 	is_int(lead(&w, digest(4), 2, &found), IDEM_NOWHERE,
 	    "nobody leads a key that is watched");
 	idem_waiters_leave(&w, waiter);
@@ -354,6 +361,46 @@ test_random(void)
 	free(room);
 }
 
+static uint32_t
+longest_chain(const struct idem_waiters *w)
+{
+	uint32_t longest = 0, len, i, flight;
+
+	for (i = 0; i < w->buckets_size; i++) {
+		len = 0;
+		for (flight = w->buckets[i]; flight != IDEM_NOWHERE;
+		    flight = w->flights[flight].next)
+			len++;
+		if (len > longest)
+			longest = len;
+	}
+	return longest;
+}
+
+/* All of them begin with the time when they were made. */
+static void
+test_tokens(void)
+{
+	enum { TOKENS = 1024 };
+	struct idem_token token = { .minted_ms = 1700000000000 };
+	struct idem_digest key = { { 0 } };
+	struct idem_waiters w;
+	void *room = malloc(idem_waiters_room(TOKENS, 1));
+	uint32_t i, found;
+
+	idem_waiters_init(&w, room, TOKENS, 1);
+	for (i = 0; i < TOKENS; i++) {
+		memcpy(token.random, &i, sizeof i);
+		if (!idem_token_store_key(&token, &key))
+			break;
+		lead(&w, key, i, &found);
+	}
+	is_int(w.open, TOKENS, "tokens of one moment have a flight each");
+	ok(longest_chain(&w) <= 16, "and none is behind many others: %u",
+	    longest_chain(&w));
+	free(room);
+}
+
 int
 main(void)
 {
@@ -363,5 +410,6 @@ main(void)
 	test_many_on_one();
 	test_many_flights();
 	test_random();
+	test_tokens();
 	return done();
 }
