@@ -151,7 +151,15 @@ idem_form_end(struct idem_form *form, struct idem_bytes *value)
 		break;
 	}
 	form->kind = FORM_OTHER;	/* the end comes once */
+	if (form->field.broken)
+		form->field.cut = (struct idem_form_cut){ .len = 0 };
 	return state_of(&form->field, value);
+}
+
+const struct idem_form_cut *
+idem_form_cut(const struct idem_form *form)
+{
+	return &form->field.cut;
 }
 
 void

@@ -2,7 +2,7 @@
 #ifndef IDEM_FORM_H
 #define IDEM_FORM_H
 
-#include "buf.h"
+#include "form_cut.h"
 
 #define IDEM_FORM_NAME_MAX 255u
 #define IDEM_FORM_VALUE_MAX 1024u	/* more is never a key */
@@ -34,6 +34,11 @@ void idem_form_add(struct idem_form *, struct idem_bytes);
 /* At the body's end; *value is borrowed from the form. */
 enum idem_form_state idem_form_end(struct idem_form *,
     struct idem_bytes *value);
+/*
+ * And then: what to leave out of the body, so that it has no such field.
+ * Nothing of one that is BROKEN.  Borrowed from the form.
+ */
+const struct idem_form_cut *idem_form_cut(const struct idem_form *);
 void idem_form_free(struct idem_form *);
 
 /* The same of a query, which is whole and urlencoded; room holds VALUE_MAX. */

@@ -137,8 +137,13 @@ take(const struct idem_form_multipart *m, struct idem_form_field *f,
 static void
 end_part(struct idem_form_multipart *m, struct idem_form_field *f)
 {
-	if (m->wanted)
+	const uint64_t mark = m->at - m->scan.mark_len;
+
+	if (m->wanted) {
 		idem_form_field_end(f);
+		idem_form_cut_add(&f->cut, m->part, mark);
+	}
+	m->part = mark;
 	m->delimiters++;
 	m->matched = 0;
 	m->disposed = m->last_disposed = m->wanted = m->encoded = false;
@@ -215,8 +220,11 @@ idem_form_multipart_add(struct idem_form_multipart *m,
 		len = plain_content(m, at, (size_t)(end - at));
 		take(m, f, at, len);
 		at += len;
-		if (at < end)
+		m->at += len;
+		if (at < end) {
+			m->at++;
 			pass(m, f, *at++);
+		}
 	}
 }
 

@@ -18,6 +18,7 @@ struct idem_form_field {
 	bool found;		/* one is whole: `first` is its */
 	bool other;		/* the present one is not like the first */
 	bool differ, too_long, broken;
+	struct idem_form_cut cut;
 };
 
 void idem_form_field_begin(struct idem_form_field *);
@@ -34,6 +35,9 @@ struct idem_form_url {
 	size_t name_len;	/* so far */
 	bool matches;		/* the name, so far */
 	bool semicolon;		/* before this pair */
+	bool stays;		/* one before it, with the cut made */
+	uint64_t pair;		/* where this one begins in the body */
+	uint64_t at;		/* where in the body we are */
 	uint8_t escape[2];	/* "%" or "%x" held back */
 	uint8_t escape_len;
 };
@@ -60,6 +64,8 @@ struct idem_form_multipart {
 	enum idem_form_part_place place;
 	size_t matched;		/* bytes of CRLF and mark held back */
 	uint64_t delimiters;	/* seen so far */
+	uint64_t part;		/* where the last one begins in the body */
+	uint64_t at;		/* where in the body we are */
 	uint8_t line[IDEM_FORM_LINE_MAX];
 	size_t line_len;	/* may go on over LINE_MAX */
 	bool cr;		/* the line may end here */

@@ -50,17 +50,31 @@ end_name(struct idem_form_url *u, struct idem_form_field *f)
 		idem_form_field_begin(f);
 }
 
+/* `u->at` is its separator, or the body's end. */
 static void
-end_pair(struct idem_form_url *u, struct idem_form_field *f, bool semicolon)
+cut_pair(const struct idem_form_url *u, struct idem_form_field *f, bool last)
+{
+	if (u->stays)
+		idem_form_cut_add(&f->cut, u->pair - 1, u->at);
+	else
+		idem_form_cut_add(&f->cut, u->pair, last ? u->at : u->at + 1);
+}
+
+/* NUL: the body ends. */
+static void
+end_pair(struct idem_form_url *u, struct idem_form_field *f, uint8_t separator)
 {
 	if (u->place == IDEM_FORM_URL_NAME)
 		end_name(u, f);
 	if (u->matches) {
 		idem_form_field_end(f);
-		if (u->semicolon || semicolon)
+		cut_pair(u, f, separator == '\0');
+		if (u->semicolon || separator == ';')
 			f->broken = true;
-	}
-	u->semicolon = semicolon;
+	} else
+		u->stays = true;
+	u->semicolon = separator == ';';
+	u->pair = u->at + 1;
 	begin_pair(u);
 }
 
@@ -70,7 +84,7 @@ pass(struct idem_form_url *u, struct idem_form_field *f, uint8_t byte)
 	if (byte == '%')
 		u->escape[u->escape_len++] = byte;
 	else if (byte == '&' || byte == ';')
-		end_pair(u, f, byte == ';');
+		end_pair(u, f, byte);
 	else if (byte == '=' && u->place == IDEM_FORM_URL_NAME)
 		end_name(u, f);
 	else
@@ -120,8 +134,10 @@ idem_form_url_add(struct idem_form_url *u, struct idem_form_field *f,
     struct idem_bytes bytes)
 {
 	const uint8_t *at = bytes.at, *end = at + bytes.len;
+	const uint64_t from = u->at;
 
 	for (at = skip(u, at, end); at < end; at = skip(u, at + 1, end)) {
+		u->at = from + (uint64_t)(at - (const uint8_t *)bytes.at);
 		if (u->escape_len > 0 && !is_hex(*at))
 			take_held(u, f);
 		if (u->escape_len == 2)
@@ -131,11 +147,12 @@ idem_form_url_add(struct idem_form_url *u, struct idem_form_field *f,
 		else
 			pass(u, f, *at);
 	}
+	u->at = from + bytes.len;
 }
 
 void
 idem_form_url_end(struct idem_form_url *u, struct idem_form_field *f)
 {
 	take_held(u, f);
-	end_pair(u, f, false);
+	end_pair(u, f, '\0');
 }

@@ -40,4 +40,8 @@ bool idem_pattern_overlap(const char *a, const char *b);
 struct idem_params;
 bool idem_request_path(const struct idem_params *, struct idem_buf *path);
 
+/* The same of a path as it stands in a request target, from its '/' on.  False:
+   it holds an escaped NUL. */
+bool idem_request_path_of(struct idem_bytes raw, struct idem_buf *path);
+
 #endif

@@ -121,7 +121,7 @@ resolve(uint8_t *at, size_t len)
 }
 
 /* Its own slash, so that there is one whatever a front has said. */
-static bool
+static void
 add_script_path(const struct idem_params *params, struct idem_buf *path)
 {
 	const char *script = idem_params_get(params, "SCRIPT_NAME");
@@ -132,7 +132,16 @@ add_script_path(const struct idem_params *params, struct idem_buf *path)
 		idem_buf_text(path, script);
 	if (info != NULL)
 		idem_buf_text(path, info);
-	return true;
+}
+
+bool
+idem_request_path_of(struct idem_bytes raw, struct idem_buf *path)
+{
+	bool good = add_decoded(path, raw);
+
+	if (good && idem_buf_ok(path))
+		path->len = resolve(path->at, path->len);
+	return good;
 }
 
 bool
@@ -140,18 +149,17 @@ idem_request_path(const struct idem_params *params, struct idem_buf *path)
 {
 	const char *uri = idem_params_get(params, "REQUEST_URI");
 	struct idem_bytes raw;
-	bool good;
 
 	if (uri == NULL || *uri == '\0') {
-		good = add_script_path(params, path);
-	} else if (strcmp(uri, "*") == 0) {
+		add_script_path(params, path);
+		if (idem_buf_ok(path))
+			path->len = resolve(path->at, path->len);
+		return true;
+	}
+	if (strcmp(uri, "*") == 0) {
 		idem_buf_u8(path, '*');
 		return true;
-	} else {
-		raw = path_in(uri);
-		good = raw.at != NULL && add_decoded(path, raw);
 	}
-	if (good && idem_buf_ok(path))
-		path->len = resolve(path->at, path->len);
-	return good;
+	raw = path_in(uri);
+	return raw.at != NULL && idem_request_path_of(raw, path);
 }
