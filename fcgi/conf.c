@@ -46,12 +46,16 @@ void
 conf_warn(struct conf *c, const char *format, ...)
 {
 	const char **all;
-	char text[400];
+	char text[500];
 	va_list args;
+	size_t i;
 
 	va_start(args, format);
 	vsnprintf(text, sizeof text, format, args);
 	va_end(args);
+	for (i = 0; i < c->warnings.len; i++)
+		if (strcmp(c->warnings.at[i], text) == 0)
+			return;
 	all = conf_get(c, (c->warnings.len + 1) * sizeof *all);
 	if (all == NULL || c->warnings.len == WARNINGS_MAX)
 		return;
@@ -150,11 +154,32 @@ conf_drop(struct conf *c)
 	if (c == NULL || --c->holders > 0)
 		return;
 	conf_lua_free(c->lua);
+	if (c->tokens != NULL)
+		idem_token_keys_free(&c->tokens->keys);
 	while ((b = c->blocks) != NULL) {
 		c->blocks = b->next;
 		free(b);
 	}
 	free(c);
+}
+
+/*
+ * A claim is asked of Redis again and again while its budget lasts, so no one
+ * call may take longer.
+ */
+static void
+share(const struct conf *c, struct idem_route *r)
+{
+	r->policy.look_redis = c->cache != NULL &&
+	    r->policy.arbiter == IDEM_ARBITER_LEDGER;
+	r->policy.look_fallback = r->policy.arbiter == IDEM_ARBITER_REDIS &&
+	    r->policy.on_outage == IDEM_TO_DATABASE;
+	if (c->shared == NULL || r->policy.arbiter == IDEM_ARBITER_LEDGER)
+		return;
+	r->policy.claim_ms = c->shared->budget_ms;
+	r->times.call_ms = c->shared->client.timeout_ms;
+	if (r->times.call_ms > r->policy.claim_ms)
+		r->times.call_ms = r->policy.claim_ms;
 }
 
 static void
@@ -169,11 +194,22 @@ measure(struct conf *c, const struct idem_route *r)
 void
 conf_measure(struct conf *c)
 {
+	struct idem_route *r;
 	size_t i;
 
+	if (c->cache != NULL && c->shared != NULL &&
+	    c->cache->budget_ms == c->shared->budget_ms &&
+	    conf_redis_differs(c->cache, c->shared) == NULL)
+		c->cache = c->shared;
 	c->lease_max_ms = c->limit_max_ms = 0;
-	for (i = 0; i < c->routes_len; i++)
-		measure(c, &c->routes[i].route);
+	c->keep_max_ms = 0;
+	for (i = 0; i < c->routes_len; i++) {
+		r = &c->routes[i].route;
+		share(c, r);
+		measure(c, r);
+		if (r->times.keep_ms > c->keep_max_ms)
+			c->keep_max_ms = r->times.keep_ms;
+	}
 	if (c->has_rest)
 		measure(c, &c->rest.route);
 }

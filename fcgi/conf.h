@@ -3,7 +3,10 @@
 #define CONF_H
 
 #include "program.h"
+#include "redis.h"
 #include "route.h"
+#include "store_redis.h"
+#include "token.h"
 
 /*
  * The configuration in force: read from a Lua file (idem.conf(5)) or made of
@@ -13,13 +16,52 @@
 struct conf_route {
 	struct idem_route route;
 	struct program_rule program;
+	enum idem_redis_scheme scheme;	/* arbiter redis */
+	const char *form_token;	/* arbiter token: the hidden field that is put
+				   into the forms of its pages, read from what
+				   is submitted and taken out of it; or NULL */
 	const char *text;	/* "route at FILE:LINE", for --explain, logs */
+};
+
+/* redis {}: a server, and how it is used. */
+struct conf_redis {
+	struct idem_redis_options client;	/* clock, switched, arg: the
+						   lobby's */
+	const char *where;	/* for people: without user and password */
+	const char *prefix;
+	const char *name;	/* of it in tokens; prefix and database if not
+				   said */
+	const char *password_file;	/* what the password was read from; or
+					   NULL */
+	bool secret_said;	/* a password stands in the file itself, or on
+				   the command line */
+	uint32_t budget_ms;	/* of a request's claims; 300 */
+	uint32_t look_ms;	/* cache: of a look-up; 50 */
+	uint64_t answer_max;	/* cache: larger answers are not kept; 1 MiB */
+};
+
+/* tokens {}: how they are minted. */
+struct conf_tokens {
+	const char *path;	/* of the endpoint, "/.idem/token"; or NULL */
+	const char *keys_file;
+	struct idem_token_keys keys;	/* read from it; owned */
+	int64_t life_ms;	/* until they are used; 1 h */
+	uint32_t rate, burst;	/* a second and worker, by the endpoint;
+				   20, 100 */
 };
 
 struct conf {
 	/* Of the instance: a reload cannot change them. */
 	const char *socket;	/* as options.h's; NULL: inherited */
-	const char *ledger;	/* path */
+	const char *ledger;	/* path; NULL: no route needs one */
+	const char *run;	/* folder of run locks and counters; NULL:
+				   LEDGER-run */
+	const struct conf_redis *cache;		/* of the ledger's records */
+	const struct conf_redis *shared;	/* arbiter of routes with
+						   "redis" or "token"; the same
+						   pointer if both are said
+						   alike */
+	const char *alert;	/* a program that is told of outages; or NULL */
 	bool create;
 	uint32_t programs, workers;
 	uint32_t grace_ms;
@@ -29,6 +71,8 @@ struct conf {
 	uint64_t cache_size;	/* bytes of cached answers, a worker */
 	int64_t cache_age_ms;
 
+	struct conf_tokens *tokens;	/* NULL: none are minted */
+
 	struct conf_route *routes;	/* the first that applies does */
 	size_t routes_len;
 	bool has_rest;		/* what no route's path stands for: */
@@ -36,6 +80,7 @@ struct conf {
 
 	/* The largest of all routes. */
 	uint32_t lease_max_ms, limit_max_ms;
+	int64_t keep_max_ms;
 
 	struct idem_words warnings;	/* for the log, --check-config */
 
@@ -55,7 +100,8 @@ struct conf *conf_read(const char *file, struct idem_bytes text, char *error,
 /* A fresh one, with the defaults and no route, to be filled by options.c; what
    it points at must outlive it.  NULL: no memory. */
 struct conf *conf_new(void);
-/* After routes were set by hand: the maxima. */
+/* After routes, cache and shared were set by hand: what routes take from the
+   two, and the maxima. */
 void conf_measure(struct conf *);
 
 struct conf *conf_hold(struct conf *);
@@ -90,5 +136,27 @@ int conf_call(struct conf *, int function, const struct idem_params *,
  */
 bool conf_may_follow(const struct conf *now, const struct conf *next,
     bool rekey, char *error, size_t error_size);
+
+/*
+ * What a route promises (doc/design.md, 2), for the log, --explain and idemctl
+ * doctor.  The words:
+ *
+ *	yes		it holds
+ *	retry		once: up to attempts_max starts, each after the run
+ *			before is surely dead
+ *	or-unknown	it holds, or the answer is 409 unknown
+ *	while		it holds while Redis remembers the key
+ *	no		it does not hold
+ */
+struct conf_promise {
+	const char *arbiter, *scheme, *on_outage, *on_unknown;	/* as the file
+					   says them; scheme and on_outage: NULL
+					   unless arbiter is redis */
+	const char *once, *same_answer, *kept;
+	const char *fails_when;		/* continues "when ..." */
+	char sentence[600];		/* all of it; without a full stop */
+};
+void conf_promises(const struct conf *, const struct conf_route *,
+    struct conf_promise *);
 
 #endif

@@ -7,15 +7,15 @@
 
 /* --- words ---------------------------------------------------------------- */
 
-static void
-line(struct idem_buf *b, const char *name)
+void
+conf_say_line(struct idem_buf *b, const char *name)
 {
 	idem_buf_printf(b, "  %-13s", name);
 }
 
 /* In the unit that leaves no rest. */
-static void
-say_time(struct idem_buf *b, int64_t ms)
+void
+conf_say_time(struct idem_buf *b, int64_t ms)
 {
 	static const struct { int64_t ms; const char *unit; } units[] = {
 		{ CONF_DAY_MS, "d" }, { CONF_DAY_MS / 24, "h" },
@@ -28,8 +28,8 @@ say_time(struct idem_buf *b, int64_t ms)
 	idem_buf_printf(b, "%" PRId64 "%s", ms / units[i].ms, units[i].unit);
 }
 
-static void
-say_size(struct idem_buf *b, uint64_t size)
+void
+conf_say_size(struct idem_buf *b, uint64_t size)
 {
 	static const char *const units[] = { "B", "KiB", "MiB", "GiB" };
 	size_t i = 0;
@@ -76,7 +76,7 @@ say_key(struct idem_buf *b, const struct idem_route *r)
 	};
 	size_t i;
 
-	line(b, "key");
+	conf_say_line(b, "key");
 	for (i = 0; i < r->sources_len; i++) {
 		idem_buf_printf(b, "%s%s", i > 0 ? ", " : "",
 		    kinds[r->sources[i].kind]);
@@ -92,7 +92,7 @@ say_scope(struct idem_buf *b, const struct conf_route *c)
 {
 	const struct idem_route *r = &c->route;
 
-	line(b, "scope");
+	conf_say_line(b, "scope");
 	if (r->name != NULL)
 		idem_buf_printf(b, "name %s", r->name);
 	else
@@ -117,7 +117,7 @@ say_guard(struct idem_buf *b, const struct idem_route *r)
 {
 	bool first = true;
 
-	line(b, "guard");
+	conf_say_line(b, "guard");
 	if (r->guard_authorization)
 		item(b, &first, "Authorization");
 	if (r->guard_user)
@@ -139,7 +139,7 @@ say_fingerprint(struct idem_buf *b, const struct idem_route *r)
 	bool first = true;
 	size_t i;
 
-	line(b, "fingerprint");
+	conf_say_line(b, "fingerprint");
 	if (r->parts == 0)
 		idem_buf_text(b, "none: the key alone counts");
 	for (i = 0; i < sizeof parts / sizeof *parts; i++)
@@ -151,11 +151,11 @@ say_fingerprint(struct idem_buf *b, const struct idem_route *r)
 static void
 say_duplicates(struct idem_buf *b, const struct idem_policy *p)
 {
-	line(b, "in progress");
+	conf_say_line(b, "in progress");
 	switch (p->in_progress) {
 	case IDEM_WAITING:
 		idem_buf_text(b, "wait ");
-		say_time(b, p->wait_ms);
+		conf_say_time(b, p->wait_ms);
 		break;
 	case IDEM_CONFLICT:
 		idem_buf_text(b, "409");
@@ -165,7 +165,7 @@ say_duplicates(struct idem_buf *b, const struct idem_policy *p)
 		break;
 	}
 	idem_buf_text(b, "\n");
-	line(b, "on unknown");
+	conf_say_line(b, "on unknown");
 	if (p->on_unknown == IDEM_RETRY)
 		idem_buf_printf(b, "retry, %u starts in all\n",
 		    p->attempts_max);
@@ -176,21 +176,21 @@ say_duplicates(struct idem_buf *b, const struct idem_policy *p)
 static void
 say_times(struct idem_buf *b, const struct idem_route *r)
 {
-	line(b, "times");
+	conf_say_line(b, "times");
 	idem_buf_text(b, "lease ");
-	say_time(b, r->policy.lease_ms);
+	conf_say_time(b, r->policy.lease_ms);
 	idem_buf_text(b, ", limit ");
-	say_time(b, r->limit_ms);
+	conf_say_time(b, r->limit_ms);
 	idem_buf_text(b, ", keep ");
-	say_time(b, r->times.keep_ms);
+	conf_say_time(b, r->times.keep_ms);
 	if (r->anew) {
 		idem_buf_text(b, ", then new again");
 	} else {
 		idem_buf_text(b, ", tombstone ");
-		say_time(b, r->times.tombstone_ms);
+		conf_say_time(b, r->times.tombstone_ms);
 	}
 	idem_buf_text(b, ", queue ");
-	say_time(b, r->policy.queue_ms);
+	conf_say_time(b, r->policy.queue_ms);
 	idem_buf_text(b, "\n");
 }
 
@@ -199,14 +199,14 @@ say_answers(struct idem_buf *b, const struct idem_route *r)
 {
 	size_t i;
 
-	line(b, "answers");
+	conf_say_line(b, "answers");
 	idem_buf_text(b, "body_max ");
 	if (r->body_max == 0)
 		idem_buf_text(b, "none");
 	else
-		say_size(b, r->body_max);
+		conf_say_size(b, r->body_max);
 	idem_buf_text(b, ", kept_max ");
-	say_size(b, r->kept_max);
+	conf_say_size(b, r->kept_max);
 	for (i = 0; i < r->released_len; i++) {
 		idem_buf_printf(b, "%s %d", i == 0 ? ", release" : "",
 		    r->released[i].from);
@@ -222,7 +222,7 @@ say_answers(struct idem_buf *b, const struct idem_route *r)
 static void
 say_program(struct idem_buf *b, const struct program_rule *p)
 {
-	line(b, "program");
+	conf_say_line(b, "program");
 	switch (p->kind) {
 	case PROGRAM_NAMED:
 		say_list(b, "cgi:", p->argv);
@@ -242,17 +242,16 @@ say_program(struct idem_buf *b, const struct program_rule *p)
 }
 
 static void
-say_route(struct idem_buf *b, const struct conf_route *c)
+say_route(struct idem_buf *b, const struct conf *c, const struct conf_route *r)
 {
-	say_key(b, &c->route);
-	say_scope(b, c);
-	say_guard(b, &c->route);
-	say_fingerprint(b, &c->route);
-	line(b, "arbiter");
-	idem_buf_text(b, "ledger\n");
-	say_duplicates(b, &c->route.policy);
-	say_times(b, &c->route);
-	say_answers(b, &c->route);
+	say_key(b, &r->route);
+	say_scope(b, r);
+	say_guard(b, &r->route);
+	say_fingerprint(b, &r->route);
+	conf_say_arbiter(b, c, r);
+	say_duplicates(b, &r->route.policy);
+	say_times(b, &r->route);
+	say_answers(b, &r->route);
 }
 
 /* --- which ---------------------------------------------------------------- */
@@ -318,7 +317,7 @@ say_found(struct idem_buf *b, const struct conf *c, enum conf_found found,
 {
 	switch (found) {
 	case CONF_COVERED:
-		say_route(b, r);
+		say_route(b, c, r);
 		break;
 	case CONF_EXEMPT:
 		idem_buf_printf(b, "No route applies: keys are ignored, and "

@@ -9,21 +9,27 @@
 
 /* --- the instance --------------------------------------------------------- */
 
+#define RESTART ": that needs a restart"
+
 static bool
 same_text(const char *a, const char *b)
 {
 	return a == b || (a != NULL && b != NULL && strcmp(a, b) == 0);
 }
 
+struct text {			/* of a setting */
+	const char *what, *none;
+	const char *now, *next;
+};
+
 static bool
-text_stays(const char *what, const char *now, const char *next, char *error,
-    size_t size)
+text_stays(const struct text *t, char *error, size_t size)
 {
-	if (same_text(now, next))
+	if (same_text(t->now, t->next))
 		return true;
-	snprintf(error, size, "%s was %s and is now %s: that needs a restart",
-	    what, now != NULL ? now : "inherited",
-	    next != NULL ? next : "inherited");
+	snprintf(error, size, "%s was %s and is now %s" RESTART, t->what,
+	    t->now != NULL ? t->now : t->none,
+	    t->next != NULL ? t->next : t->none);
 	return false;
 }
 
@@ -33,17 +39,60 @@ number_stays(const char *what, uint32_t now, uint32_t next, char *error,
 {
 	if (now == next)
 		return true;
-	snprintf(error, size, "%s was %" PRIu32 " and is now %" PRIu32
-	    ": that needs a restart", what, now, next);
+	snprintf(error, size, "%s was %" PRIu32 " and is now %" PRIu32 RESTART,
+	    what, now, next);
 	return false;
+}
+
+/*
+ * Every lobby holds a client, with connections under way, for as long as it
+ * lives: what made it stays what it is, its password too.
+ */
+static bool
+redis_stays(const char *what, const struct conf_redis *now,
+    const struct conf_redis *next, char *error, size_t size)
+{
+	const char *field;
+
+	if (now == NULL && next == NULL)
+		return true;
+	if (now == NULL || next == NULL) {
+		snprintf(error, size, "%s is %s" RESTART, what,
+		    now == NULL ? "new" : "gone");
+		return false;
+	}
+	field = conf_redis_differs(now, next);
+	if (field == NULL)
+		return true;
+	snprintf(error, size, "%s: `%s` has changed" RESTART, what, field);
+	return false;
+}
+
+static bool
+texts_stay(const struct conf *now, const struct conf *next, char *error,
+    size_t size)
+{
+	const struct text all[] = {
+		{ "listen", "inherited", now->socket, next->socket },
+		{ "ledger", "none", now->ledger, next->ledger },
+		{ "run", "the ledger's", now->run, next->run },
+		{ "alert", "none", now->alert, next->alert }
+	};
+	size_t i;
+
+	for (i = 0; i < sizeof all / sizeof *all; i++)
+		if (!text_stays(&all[i], error, size))
+			return false;
+	return true;
 }
 
 static bool
 instance_stays(const struct conf *now, const struct conf *next, char *error,
     size_t size)
 {
-	return text_stays("listen", now->socket, next->socket, error, size) &&
-	    text_stays("ledger", now->ledger, next->ledger, error, size) &&
+	return texts_stay(now, next, error, size) &&
+	    redis_stays("shared", now->shared, next->shared, error, size) &&
+	    redis_stays("cache", now->cache, next->cache, error, size) &&
 	    number_stays("programs", now->programs, next->programs, error,
 	    size) &&
 	    number_stays("workers", now->workers, next->workers, error, size) &&
@@ -194,6 +243,13 @@ differs(const struct pair *p, const struct conf_route *now,
 		return "fingerprint";
 	if (a->policy.arbiter != b->policy.arbiter)
 		return "arbiter";
+	if (now->scheme != next->scheme)
+		return "scheme";
+	/* What ran there during an outage is looked up first only while it
+	   says so. */
+	if (a->policy.on_outage == IDEM_TO_DATABASE &&
+	    b->policy.on_outage != IDEM_TO_DATABASE)
+		return "on_outage";
 	if (!same_program(now, next))
 		return "program";
 	/* And whatever else may count.  Its functions have been compared, and

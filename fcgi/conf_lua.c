@@ -111,9 +111,25 @@ set_local_cache(const struct conf_at *at, const char *name, struct conf *c)
 static void
 set_cache(const struct conf_at *at, const char *name, struct conf *c)
 {
-	(void)c;
-	conf_lua_wrong(at, name, "redis is not built yet; the cache of each "
-	    "worker is local_cache = { size = \"64MiB\", age = \"60s\" }");
+	c->cache = conf_lua_redis(at, name);
+}
+
+static void
+set_shared(const struct conf_at *at, const char *name, struct conf *c)
+{
+	c->shared = conf_lua_redis(at, name);
+}
+
+static void
+set_run(const struct conf_at *at, const char *name, struct conf *c)
+{
+	conf_lua_text(at, name, conf_lua_absolute, &c->run);
+}
+
+static void
+set_alert(const struct conf_at *at, const char *name, struct conf *c)
+{
+	conf_lua_text(at, name, conf_lua_absolute, &c->alert);
 }
 
 static void
@@ -129,10 +145,11 @@ set_rest(const struct conf_at *at, const char *name, struct conf *c)
 }
 
 static const char *const names[] = { "listen", "ledger", "programs", "workers",
-    "queue", "grace", "stderr_to_front", "local_cache", "cache", "rest", NULL };
+    "queue", "grace", "stderr_to_front", "local_cache", "cache", "shared",
+    "tokens", "run", "alert", "rest", NULL };
 static set_fn *const setters[] = { set_listen, set_ledger, set_programs,
     set_workers, set_queue, set_grace, set_stderr, set_local_cache, set_cache,
-    set_rest };
+    set_shared, conf_lua_tokens, set_run, set_alert, set_rest };
 
 static int
 setting(const char *name)
@@ -256,6 +273,24 @@ push_globals(lua_State *L)
 	lua_setmetatable(L, -2);
 }
 
+/*
+ * Lua shows the text that it has met, and one that stands where it cannot may
+ * be a password whose quote is missing.
+ */
+static void
+hide_text(lua_State *L)
+{
+	const char *text = lua_tostring(L, -1);
+	const char *near = text != NULL ? strstr(text, "near '") : NULL;
+
+	if (near == NULL || strchr("\"'[", near[6]) == NULL || near[7] == '\'')
+		return;
+	lua_pushlstring(L, text, (size_t)(near - text));
+	lua_pushliteral(L, "near a text");
+	lua_concat(L, 2);
+	lua_replace(L, -2);
+}
+
 /* Lua's own words, with what is mostly meant. */
 static int
 no_lua(lua_State *L)
@@ -267,9 +302,11 @@ no_lua(lua_State *L)
 		{ "symbol near '/'", ": a comment begins with --, and a path "
 		    "is in quotes" }
 	};
-	const char *text = lua_tostring(L, -1);
+	const char *text;
 	size_t i;
 
+	hide_text(L);
+	text = lua_tostring(L, -1);
 	for (i = 0; text != NULL && i < sizeof all / sizeof *all; i++)
 		if (strstr(text, all[i].says) != NULL) {
 			lua_pushfstring(L, "%s%s", text, all[i].meant);

@@ -14,7 +14,9 @@
  *	conf_lua_near.c		"did you mean ...?"
  *	conf_lua_value.c	values: types, units, ranges
  *	conf_lua_word.c		header {}, cgi {}, wait "10s", ...
+ *	conf_lua_redis.c	redis {}, and tokens
  *	conf_lua_route.c	route {}
+ *	conf_lua_arbiter.c	who permits its starts
  *	conf_lua_doubt.c	what in it is hardly meant
  *	conf_lua_key.c		where its key comes from
  *	conf_lua_identity.c	its scope, guard and fingerprint
@@ -142,9 +144,9 @@ const char *conf_lua_copy(const struct conf_at *, const char *field, int index);
 
 enum conf_word {
 	CONF_WORD_NONE,		/* a value that no word made */
-	CONF_WORD_SQLITE, CONF_WORD_HEADER, CONF_WORD_QUERY, CONF_WORD_COOKIE,
-	CONF_WORD_FORM, CONF_WORD_CONTENT, CONF_WORD_WAIT, CONF_WORD_RETRY,
-	CONF_WORD_CGI, CONF_WORD_FASTCGI
+	CONF_WORD_SQLITE, CONF_WORD_REDIS, CONF_WORD_HEADER, CONF_WORD_QUERY,
+	CONF_WORD_COOKIE, CONF_WORD_FORM, CONF_WORD_CONTENT, CONF_WORD_WAIT,
+	CONF_WORD_RETRY, CONF_WORD_CGI, CONF_WORD_FASTCGI
 };
 
 /* Add them to the table on top. */
@@ -156,7 +158,14 @@ void conf_lua_given(lua_State *, int index);
 /* The value on top, made by a word, as its table: a text is a list of one. */
 struct conf_at conf_lua_word_inside(const struct conf_at *);
 
-/* --- conf_lua_route.c, _key.c, _program.c --------------------------------- */
+/* --- conf_lua_redis.c ----------------------------------------------------- */
+
+/* Those of a setting, whose value is in at->table. */
+const struct conf_redis *conf_lua_redis(const struct conf_at *,
+    const char *name);
+void conf_lua_tokens(const struct conf_at *, const char *name, struct conf *);
+
+/* --- conf_lua_route.c, _arbiter.c, _key.c, _program.c --------------------- */
 
 bool conf_lua_is_field(const char *name);	/* of a route */
 int conf_lua_route(lua_State *);	/* the function route */
@@ -164,12 +173,16 @@ void conf_lua_key(const struct conf_at *, struct idem_route *);
 void conf_lua_identity(const struct conf_at *, struct idem_route *);
 /* After both: do they go together? */
 void conf_lua_key_check(const struct conf_at *, const struct idem_route *);
+void conf_lua_arbiter(const struct conf_at *, struct conf_route *);
+/* After the key. */
+void conf_lua_form_token(const struct conf_at *, struct conf_route *);
 /* A program in a field; false: there is none. */
 bool conf_lua_program(const struct conf_at *, const char *field,
     struct program_rule *);
 /* Names of header fields (RFC 9110, 5.1), cookies, parameters and the like. */
 conf_lua_check conf_lua_field_name, conf_lua_cookie_name,
     conf_lua_parameter_name;
+conf_lua_check conf_lua_absolute;	/* a path that begins with / */
 
 /* --- conf_lua_doubt.c ----------------------------------------------------- */
 

@@ -117,6 +117,12 @@ handler(lua_State *L)
 		lua_replace(L, 1);
 		why = lua_tostring(L, 1);
 	}
+	/* A global that is none is told otherwise: this is a setting. */
+	if (strstr(why, "attempt to call a nil value (global ") != NULL) {
+		lua_pushliteral(L, ": say name = value");
+		lua_concat(L, 2);
+		why = lua_tostring(L, 1);
+	}
 	if (strncmp(why, CONF_LUA_HERE ":", sizeof CONF_LUA_HERE) == 0)
 		return 1;
 	push_where(L);

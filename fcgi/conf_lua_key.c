@@ -184,8 +184,9 @@ add_value(const struct conf_at *at, struct keys *k)
 	case CONF_WORD_CONTENT:
 		add_content(at, k);
 		break;
-	case CONF_WORD_NONE: case CONF_WORD_SQLITE: case CONF_WORD_WAIT:
-	case CONF_WORD_RETRY: case CONF_WORD_CGI: case CONF_WORD_FASTCGI:
+	case CONF_WORD_NONE: case CONF_WORD_SQLITE: case CONF_WORD_REDIS:
+	case CONF_WORD_WAIT: case CONF_WORD_RETRY: case CONF_WORD_CGI:
+	case CONF_WORD_FASTCGI:
 		conf_lua_wrong(at, "key", "not header { \"Idempotency-Key\" "
 		    "}, query \"\", cookie \"\", form \"\", content {}, a "
 		    "function, or a list of them");

@@ -15,8 +15,8 @@
 
 /* --- names ---------------------------------------------------------------- */
 
-static const char *
-absolute(const char *path)
+const char *
+conf_lua_absolute(const char *path)
 {
 	return path[0] == '/' ? NULL : "not an absolute path";
 }
@@ -120,7 +120,7 @@ static void
 named(const struct conf_at *at, struct program_rule *p,
     const struct idem_words *words)
 {
-	const char *fault = absolute(words->at[0]);
+	const char *fault = conf_lua_absolute(words->at[0]);
 
 	if (fault != NULL)
 		conf_lua_wrong(at, NULL, "\"%.50s\": %s", words->at[0], fault);
@@ -142,8 +142,8 @@ cgi(const struct conf_at *at, struct program_rule *p)
 	struct conf_at inside = conf_lua_word_inside(at);
 
 	conf_lua_fields(&inside, known, true);
-	conf_lua_text(&inside, "root", absolute, &p->root);
-	conf_lua_texts(&inside, "allow", absolute, &allowed);
+	conf_lua_text(&inside, "root", conf_lua_absolute, &p->root);
+	conf_lua_texts(&inside, "allow", conf_lua_absolute, &allowed);
 	conf_lua_texts(&inside, "pass", passed_name, &pass);
 	set(&inside, p);
 	p->allowed = vector(at, &allowed);
@@ -199,9 +199,10 @@ conf_lua_program(const struct conf_at *at, const char *field,
 	case CONF_WORD_FASTCGI:
 		fastcgi(at, p);
 		return true;
-	case CONF_WORD_NONE: case CONF_WORD_SQLITE: case CONF_WORD_HEADER:
-	case CONF_WORD_QUERY: case CONF_WORD_COOKIE: case CONF_WORD_FORM:
-	case CONF_WORD_CONTENT: case CONF_WORD_WAIT: case CONF_WORD_RETRY:
+	case CONF_WORD_NONE: case CONF_WORD_SQLITE: case CONF_WORD_REDIS:
+	case CONF_WORD_HEADER: case CONF_WORD_QUERY: case CONF_WORD_COOKIE:
+	case CONF_WORD_FORM: case CONF_WORD_CONTENT: case CONF_WORD_WAIT:
+	case CONF_WORD_RETRY:
 		break;
 	}
 	conf_lua_wrong(at, field, "say cgi {}, cgi { \"/path\" } or fastcgi { "

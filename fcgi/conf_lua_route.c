@@ -16,10 +16,10 @@
 #define CODES_MAX 64u
 
 static const char *const fields[] = { "path", "except", "methods", "key",
-    "required", "scope", "guard", "fingerprint", "arbiter", "on_unknown",
-    "in_progress", "wait", "lease", "limit", "keep", "tombstone", "queue_wait",
-    "body_max", "kept_max", "release", "not_replayed", "store_exit", "program",
-    NULL };
+    "required", "scope", "guard", "fingerprint", "arbiter", "scheme",
+    "on_outage", "form_token", "on_unknown", "in_progress", "wait", "lease",
+    "limit", "keep", "tombstone", "queue_wait", "body_max", "kept_max",
+    "release", "not_replayed", "store_exit", "program", NULL };
 
 /* --- names ---------------------------------------------------------------- */
 
@@ -47,15 +47,6 @@ conf_lua_field_name(const char *text)
 }
 
 /* --- policy --------------------------------------------------------------- */
-
-static void
-arbiter(const struct conf_at *at)
-{
-	static const char *const all[] = { "ledger", "redis", "token", NULL };
-
-	if (conf_lua_one_of(at, "arbiter", all) > 0)
-		conf_lua_wrong(at, "arbiter", "not built yet: say \"ledger\"");
-}
 
 static void
 on_unknown(const struct conf_at *at, struct idem_policy *p)
@@ -148,7 +139,6 @@ lease(const struct conf_at *at, struct idem_policy *p)
 static void
 policy(const struct conf_at *at, struct idem_policy *p)
 {
-	arbiter(at);
 	conf_lua_flag(at, "required", &p->required);
 	on_unknown(at, p);
 	in_progress(at, p);
@@ -329,12 +319,14 @@ read_route(struct conf_at *at, struct conf_route *r)
 	covers(at, &r->route);
 	snprintf(what, sizeof what, "route \"%.40s\"", r->route.path);
 	at->what = what;
+	conf_lua_arbiter(at, r);
 	policy(at, &r->route.policy);
 	times(at, &r->route);
 	answers(at, &r->route);
 	conf_lua_identity(at, &r->route);
 	conf_lua_key(at, &r->route);
 	conf_lua_key_check(at, &r->route);
+	conf_lua_form_token(at, r);
 	if (!conf_lua_program(at, "program", &r->program))
 		conf_lua_wrong(at, NULL, "it has no program; say program = "
 		    "cgi {} (SCRIPT_FILENAME), cgi { \"/path\" } or fastcgi { "

@@ -20,6 +20,9 @@ static const struct word words[] = {
 	[CONF_WORD_SQLITE] = { "sqlite",
 	    " { path = \"/var/lib/idem/ledger.db\" }",
 	    .table = true },
+	[CONF_WORD_REDIS] = { "redis",
+	    " { url = \"unix:/run/redis/redis.sock\" }",
+	    .table = true },
 	[CONF_WORD_HEADER] = { "header", " { \"Idempotency-Key\" }",
 	    .table = true, .text = true },
 	[CONF_WORD_QUERY] = { "query", " \"name\"", .text = true },
@@ -112,13 +115,6 @@ make(lua_State *L)
 	return 1;
 }
 
-static int
-redis(lua_State *L)
-{
-	return luaL_error(L, "redis: not built yet: the ledger is the one "
-	    "arbiter, and local_cache the one cache");
-}
-
 void
 conf_lua_words(lua_State *L)
 {
@@ -132,8 +128,6 @@ conf_lua_words(lua_State *L)
 		lua_pushcclosure(L, make, 2);
 		lua_setfield(L, -2, words[i].name);
 	}
-	lua_pushcfunction(L, redis);
-	lua_setfield(L, -2, "redis");
 	lua_pushcfunction(L, conf_lua_route);
 	lua_setfield(L, -2, "route");
 }

@@ -4,7 +4,7 @@
 
 #include "conf.h"
 
-/* Of conf*.c and options*.c only. */
+/* Of conf*.c, options*.c and ctl_open.c only. */
 
 #define CONF_MEMORY_MAX (16u * 1024u * 1024u)	/* of one's own texts, lists */
 
@@ -40,6 +40,57 @@ const char *conf_socket(struct conf *, const char *text);
 
 /* Names that a program may be given: [A-Za-z_][A-Za-z0-9_]*. */
 bool conf_is_variable(const char *text);
+
+/* --- conf_redis.c --------------------------------------------------------- */
+
+#define CONF_REDIS_CALL_MAX_MS 60000u	/* of a time that a request may wait */
+#define CONF_REDIS_KEPT_MAX (UINT64_C(48) << 20)	/* below reply_max */
+
+/* The defaults, and no server.  NULL: no memory. */
+struct conf_redis *conf_redis_new(struct conf *);
+/* The same for one URL; finished. */
+struct conf_redis *conf_redis_of_url(struct conf *, const char *url,
+    char *error, size_t error_size);
+/*
+ * Once all is set: is it right, and what is left open.  False, and a sentence
+ * that holds no password.
+ */
+bool conf_redis_finish(struct conf *, struct conf_redis *, char *error,
+    size_t error_size);
+/* What differs, as its field is called, or NULL.  `budget` is not looked at. */
+const char *conf_redis_differs(const struct conf_redis *,
+    const struct conf_redis *);
+
+/* --- conf_secret.c -------------------------------------------------------- */
+
+/* Read keys_file into keys; one that others may read is refused.  False, and a
+   sentence that names it and holds no key. */
+bool conf_tokens_read(struct conf_tokens *, char *error, size_t error_size);
+/* The defaults: no keys yet.  NULL: no memory. */
+struct conf_tokens *conf_tokens_new(struct conf *);
+/* The first line of a file; NULL and a sentence. */
+const char *conf_password_read(struct conf *, const char *file, char *error,
+    size_t error_size);
+/* May others read it?  False also if it is not there. */
+bool conf_others_read(const char *file);
+
+/* --- conf_check.c --------------------------------------------------------- */
+
+/*
+ * What can only be said of the whole, after the command line has had its say:
+ * what is missing, and warnings of what routes take on.  `file` is its name, or
+ * NULL: all was on the command line.  False, and a sentence.
+ */
+bool conf_check(struct conf *, const char *file, char *error,
+    size_t error_size);
+
+/* --- conf_explain.c, _arbiter.c ------------------------------------------- */
+
+void conf_say_line(struct idem_buf *, const char *name);
+void conf_say_time(struct idem_buf *, int64_t ms);
+void conf_say_size(struct idem_buf *, uint64_t size);
+void conf_say_arbiter(struct idem_buf *, const struct conf *,
+    const struct conf_route *);
 
 /* conf_lua*.c; nothing is done for a configuration that is no file's. */
 void conf_lua_free(struct conf_lua *);

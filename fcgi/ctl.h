@@ -2,65 +2,137 @@
 #ifndef CTL_H
 #define CTL_H
 
+#include "conf.h"
 #include "store.h"
 
 #include <stdarg.h>
+#include <stdio.h>
 
-/* The inside of idemctl; doc/idemctl.1 says what it does. */
-
+/*
+ * The inside of idemctl; doc/idemctl.1 says what it does.
+ *
+ *	idemctl.c	the commands, and main
+ *	ctl_line.c	the command line
+ *	ctl_open.c	the configuration and the stores
+ *	ctl_find.c	which record is meant
+ *	ctl_key.c	a client's key as the store has it
+ *	ctl_look.c, ctl_settle.c, ctl_token.c, ctl_read.c, ctl_doctor.c
+ */
 enum ctl_exit { CTL_DONE = 0, CTL_NO = 1, CTL_WRONG = 2, CTL_FAILED = 111 };
+
+enum ctl_kind { CTL_LEDGER, CTL_REDIS, CTL_KINDS };
+
+/* A store that is open. */
+struct ctl_store {
+	enum ctl_kind kind;
+	struct idem_store *store;
+};
 
 struct ctl {
 	const char *command;
 	char **args;		/* of the command, NULL last */
 	int args_len;
 
-	const char *ledger;	/* its path */
-	bool json, force;
+	/* where records are */
+	const char *config, *ledger, *redis, *prefix, *run, *keys;
+	const char *in;		/* --in: "ledger", "redis"; NULL: not said */
+	struct conf *conf;	/* of the file or of --redis, --keys; once
+				   ctl_conf was called */
+	struct ctl_store stores[CTL_KINDS];	/* that are open */
+	size_t stores_len;
+	struct idem_redis *client;
+	bool of_tokens;		/* Redis is asked for its history as well */
+	struct idem_boot boot;
+
+	bool json, force, no_wait;
 	uint32_t states;	/* list: a mask; 0: all */
 	uint32_t rows;		/* list: at most; 0: all */
 	const char *answer;	/* resolve: a file */
 	int64_t keep_ms, tombstone_ms;
-	uint32_t lease_ms, limit_ms, grace_ms;	/* as idemd was told */
+	/* as idemd was told; 0: as the configuration has it, or its default */
+	uint32_t lease_ms, limit_ms, grace_ms;
+	int64_t cache_age_ms;	/* -1: the same */
 	/* the client's key instead of a store key */
 	const char *route, *method, *user, *key;
 	char **cookies, **variables;	/* of its scope, "NAME=VALUE"; room for
 					   every argument */
 	size_t cookies_len, variables_len;
 
-	struct idem_store *store;	/* once opened */
-	struct idem_boot boot;
+	/* token */
+	bool make_key;
+	const char *style, *type, *id, *machine, *read, *name;
+	int64_t life_ms;	/* without a configuration */
+	/* doctor */
+	char **fronts;		/* files; room for every argument */
+	size_t fronts_len;
+	const char *redis_user;
 };
 
 typedef int ctl_command(struct ctl *);
-ctl_command ctl_init, ctl_list, ctl_show, ctl_stats, ctl_resolve, ctl_forget;
+ctl_command ctl_init, ctl_list, ctl_show, ctl_stats, ctl_resolve, ctl_forget,
+    ctl_token, ctl_doctor;
 
 /* Say "idemctl: COMMAND: why" on standard error; gives the status back. */
 int ctl_say(const struct ctl *, enum ctl_exit, const char *why, ...)
     __attribute__((format(printf, 3, 4)));
+void ctl_help(FILE *);		/* idemctl.c */
+
+/* ctl_line.c.  *asked: what was asked for was said, and nothing is left to
+   do. */
+int ctl_line(struct ctl *, int argc, char **argv, bool *asked);
+
+/* A time of the wall clock as RFC 3339 has it, "-" for none (ctl_look.c). */
+const char *ctl_stamp(int64_t ms, char *out, size_t size);
+
+/* --- ctl_open.c ----------------------------------------------------------- */
+
+/* Read or make c->conf.  CTL_DONE, or a status after a message. */
+int ctl_conf(struct ctl *);
+
+/*
+ * Open the store that --in names; without it the ledger, or where there is none
+ * Redis; with `both` each that there is, of which one may be away.
+ */
+int ctl_open(struct ctl *, bool read_only, bool both);
+/* One of them; *error is a sentence. */
+struct idem_store *ctl_open_ledger(struct ctl *, bool read_only, char *error,
+    size_t error_size);
+struct idem_store *ctl_open_redis(struct ctl *, char *error,
+    size_t error_size);
+void ctl_close(struct ctl *);
+const char *ctl_kind_text(enum ctl_kind);
+
+/* One call, waited for.  CTL_DONE if the store carried it out. */
+int ctl_ask(const struct ctl *, const struct ctl_store *,
+    struct idem_store_call *, struct idem_store_answer *);
+
+/* The folder of run locks, or -1 if there is none. */
+int ctl_folder(const struct ctl *);
 
 /* --- ctl_find.c ----------------------------------------------------------- */
 
-/* Open the ledger.  CTL_DONE, or a status after a message. */
-int ctl_open(struct ctl *, bool read_only);
-
-/* One call, waited for.  CTL_DONE if the store carried it out. */
-int ctl_ask(struct ctl *, struct idem_store_call *, struct idem_store_answer *);
+struct ctl_found {
+	const struct ctl_store *in;
+	struct idem_listed l;
+	int64_t now_ms;		/* of the clock that its lease is by */
+};
 
 /*
- * The record that the command line names, by `text` (a store key or the first
- * eight or more of its digits) or, without one, by the client's key.
+ * The records that the command line names, by `text` (a store key or the first
+ * eight or more of its digits) or, without one, by the client's key: one, or
+ * one in each store.
  */
-int ctl_find(struct ctl *, const char *text, struct idem_listed *);
+int ctl_find(struct ctl *, const char *text, struct ctl_found[CTL_KINDS],
+    size_t *len);
 
-/* ctl_key.c: what the client's key on the command line is in the ledger. */
+/* ctl_key.c: what the client's key on the command line is in a store. */
 int ctl_client_key(const struct ctl *, struct idem_digest *);
 
-/* The folder of run locks beside the ledger, or -1 if there is none. */
-int ctl_folder(const struct ctl *);
-
 /* What is known of the record's owner; *held: its lock is. */
-enum idem_proof ctl_proof(const struct ctl *, const struct idem_record *,
+enum idem_proof ctl_proof(const struct ctl *, const struct ctl_found *,
     bool *held);
+
+/* ctl_read.c: `idemctl token --read`. */
+int ctl_read(struct ctl *);
 
 #endif

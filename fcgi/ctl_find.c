@@ -3,67 +3,24 @@
 
 #include "run_lock.h"
 
-#include <errno.h>
-#include <fcntl.h>
-#include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
-#define CALL_MS 5000
 #define DIGITS_MIN 8
+#define DIGITS (2 * IDEM_DIGEST_LEN)
 #define ALL_STATES 0xffffffffu
+#define PAGE_ROWS 1000
 
-int
-ctl_open(struct ctl *c, bool read_only)
-{
-	struct idem_sqlite_options options = {
-		.path = c->ledger,
-		.clock = &idem_clock_real,
-		.read_only = read_only,
-	};
-	char error[500];
-
-	if (!idem_boot_id(&c->boot))
-		return ctl_say(c, CTL_FAILED, "no boot id in /proc");
-	options.boot = c->boot;
-	c->store = idem_store_sqlite(&options, error, sizeof error);
-	if (c->store == NULL)
-		return ctl_say(c, CTL_FAILED, "%s", error);
-	return CTL_DONE;
-}
-
-int
-ctl_ask(struct ctl *c, struct idem_store_call *call,
-    struct idem_store_answer *answer)
-{
-	const char *error;
-	int status;
-
-	call->deadline_ms = idem_boot_ms(&idem_clock_real) + CALL_MS;
-	idem_store_wait(c->store, call, answer);
-	if (answer->result.class == IDEM_OK)
-		return CTL_DONE;
-	error = answer->result.error != NULL ? answer->result.error : "failed";
-	if (answer->result.class == IDEM_CLASS_MAYBE)
-		status = ctl_say(c, CTL_FAILED, "it may have been done, look "
-		    "again: %s", error);
-	else
-		status = ctl_say(c, CTL_FAILED, "%s", error);
-	idem_store_answer_free(answer);
-	return status;
-}
-
-/* --- keys ----------------------------------------------------------------- */
+/* --- digits --------------------------------------------------------------- */
 
 /* Leading digits; zeroes follow.  Their number, or 0 if it is no such text. */
 static size_t
 read_digits(const char *text, struct idem_digest *key)
 {
-	char digits[2 * IDEM_DIGEST_LEN + 1];
+	char digits[DIGITS + 1];
 	size_t n = strlen(text);
 
-	if (n > 2 * IDEM_DIGEST_LEN)
+	if (n > DIGITS)
 		return 0;
 	memset(digits, '0', sizeof digits - 1);
 	digits[sizeof digits - 1] = '\0';
@@ -74,7 +31,7 @@ read_digits(const char *text, struct idem_digest *key)
 static bool
 begins(const struct idem_digest *key, const char *text)
 {
-	char digits[2 * IDEM_DIGEST_LEN + 1];
+	char digits[DIGITS + 1];
 
 	idem_hex(key->at, sizeof key->at, digits);
 	return strncasecmp(digits, text, strlen(text)) == 0;
@@ -90,10 +47,47 @@ step_back(struct idem_digest *key)
 		;
 }
 
-/* The first two records from `first` on. */
+/* --- in one store --------------------------------------------------------- */
+
+/* What is sought, and what was found of it so far. */
+struct search {
+	struct ctl *c;
+	const struct ctl_store *in;
+	const char *text;
+	struct ctl_found *found;
+	unsigned n;		/* different keys */
+};
+
+static void
+take(struct search *s, const struct idem_listed *l, int64_t now_ms)
+{
+	if (!begins(&l->key, s->text) || (s->n > 0 && memcmp(&s->found->l.key,
+	    &l->key, sizeof l->key) == 0))
+		return;
+	*s->found = (struct ctl_found){ s->in, *l, now_ms };
+	s->n++;
+}
+
 static int
-look(struct ctl *c, const struct idem_digest *first,
-    struct idem_store_answer *answer)
+look_at_page(struct search *s, struct idem_store_call *call, bool *more)
+{
+	struct idem_store_answer answer;
+	uint32_t i;
+	int status = ctl_ask(s->c, s->in, call, &answer);
+
+	if (status != CTL_DONE)
+		return status;
+	for (i = 0; i < answer.result.count && answer.listed != NULL; i++)
+		take(s, &answer.listed[i], answer.result.now_ms);
+	*more = answer.result.more;
+	call->cursor = answer.result.cursor;
+	idem_store_answer_free(&answer);
+	return CTL_DONE;
+}
+
+/* The ledger is in order: two from there on are enough. */
+static int
+look_in_order(struct search *s, const struct idem_digest *first)
 {
 	struct idem_store_call call = {
 		.op = IDEM_STORE_LIST,
@@ -101,40 +95,124 @@ look(struct ctl *c, const struct idem_digest *first,
 		.states = ALL_STATES,
 		.max = 2,
 	};
+	bool more;
 
 	step_back(&call.key);
-	return ctl_ask(c, &call, answer);
+	return look_at_page(s, &call, &more);
+}
+
+/* Redis has no order: all of it has to be looked through. */
+static int
+look_through(struct search *s)
+{
+	struct idem_store_call call = {
+		.op = IDEM_STORE_LIST,
+		.states = ALL_STATES,
+		.max = PAGE_ROWS,
+		.any_order = true,
+	};
+	bool more = true;
+	int status = CTL_DONE;
+
+	while (status == CTL_DONE && more && s->n < 2)
+		status = look_at_page(s, &call, &more);
+	return status;
+}
+
+/*
+ * A whole key is asked for by a claim that takes nothing: first with no
+ * fingerprint, which shows the record, then with the record's own, which shows
+ * its answer as well.
+ */
+static int
+look_at_one(struct search *s, const struct idem_digest *key)
+{
+	struct idem_store_call call = {
+		.op = IDEM_STORE_CLAIM,
+		.key = *key,
+		.look_only = true,
+	};
+	struct idem_store_answer answer;
+	struct idem_listed l = { .key = *key };
+	int tries, status;
+
+	if (!idem_random(call.owner.at, sizeof call.owner.at))
+		return ctl_say(s->c, CTL_FAILED, "no random bytes");
+	for (tries = 0; tries < 2; tries++) {
+		status = ctl_ask(s->c, s->in, &call, &answer);
+		if (status != CTL_DONE)
+			return status;
+		if (answer.result.claim == IDEM_CLAIM_BAD_RECORD)
+			status = ctl_say(s->c, CTL_NO, "the key in its place "
+			    "is no record of idem");
+		l.record = answer.result.record;
+		l.answer_len = answer.result.answer != NULL ?
+		    answer.result.answer->len : 0;
+		call.fingerprint = l.record.fingerprint;
+		call.guard = l.record.guard;
+		if (l.record.state != IDEM_STATE_ABSENT)
+			*s->found = (struct ctl_found){
+				s->in, l, answer.result.now_ms
+			};
+		idem_store_answer_free(&answer);
+		if (status != CTL_DONE ||
+		    l.record.state != IDEM_STATE_COMPLETED)
+			break;
+	}
+	s->n = l.record.state != IDEM_STATE_ABSENT;
+	return status;
 }
 
 static int
-find_digits(struct ctl *c, const char *text, const struct idem_digest *first,
-    struct idem_listed *found)
+look_in(struct search *s, const struct idem_digest *first)
 {
-	struct idem_store_answer answer;
-	uint32_t i, n = 0;
 	int status;
 
-	status = look(c, first, &answer);
-	if (status != CTL_DONE)
-		return status;
-	for (i = 0; i < answer.result.count; i++)
-		if (begins(&answer.listed[i].key, text)) {
-			*found = answer.listed[i];
-			n++;
-		}
-	idem_store_answer_free(&answer);
-	if (n == 0)
-		return ctl_say(c, CTL_NO, "no such key: %s", text);
-	if (n > 1)
-		return ctl_say(c, CTL_NO, "several keys begin with %s: "
-		    "give more digits", text);
-	return CTL_DONE;
+	if (s->in->kind == CTL_LEDGER)
+		status = look_in_order(s, first);
+	else if (strlen(s->text) == DIGITS)
+		status = look_at_one(s, first);
+	else
+		status = look_through(s);
+	if (status == CTL_DONE && s->n > 1)
+		return ctl_say(s->c, CTL_NO, "several keys begin with %s: "
+		    "give more digits", s->text);
+	return status;
+}
+
+/* --- in all of them ------------------------------------------------------- */
+
+/* One that cannot be asked is no reason not to say what another knows. */
+static int
+find_digits(struct ctl *c, const char *text, const struct idem_digest *first,
+    struct ctl_found *found, size_t *len)
+{
+	struct search s = { .c = c, .text = text };
+	int status = CTL_DONE, one;
+	size_t i;
+
+	*len = 0;
+	for (i = 0; i < c->stores_len; i++) {
+		s.in = &c->stores[i];
+		s.found = &found[*len];
+		s.n = 0;
+		one = look_in(&s, first);
+		if (one == CTL_DONE)
+			*len += s.n;
+		else
+			status = one;
+	}
+	if (*len > 0)
+		return status == CTL_NO ? status : CTL_DONE;
+	return status != CTL_DONE ? status :
+	    ctl_say(c, CTL_NO, "no such key: %s", text);
 }
 
 int
-ctl_find(struct ctl *c, const char *text, struct idem_listed *found)
+ctl_find(struct ctl *c, const char *text, struct ctl_found found[CTL_KINDS],
+    size_t *len)
 {
-	char digits[2 * IDEM_DIGEST_LEN + 1];
+	char digits[DIGITS + 1];
 	struct idem_digest first;
 	int status;
 
@@ -152,40 +230,25 @@ ctl_find(struct ctl *c, const char *text, struct idem_listed *found)
 		text = digits;
 	} else if (read_digits(text, &first) < DIGITS_MIN) {
 		return ctl_say(c, CTL_WRONG, "%s: not a store key: %d to %d "
-		    "hexadecimal digits", text, DIGITS_MIN,
-		    2 * IDEM_DIGEST_LEN);
+		    "hexadecimal digits", text, DIGITS_MIN, DIGITS);
 	}
-	return find_digits(c, text, &first, found);
+	return find_digits(c, text, &first, found, len);
 }
 
 /* --- runs ----------------------------------------------------------------- */
 
-/* Looked at only if it is there: what root made would not be idemd's. */
-int
-ctl_folder(const struct ctl *c)
-{
-	char error[300], *name;
-	int folder = -1;
-
-	if (asprintf(&name, "%s-run", c->ledger) < 0)
-		return -1;
-	if (access(name, F_OK) == 0)
-		folder = idem_run_folder(c->ledger, error, sizeof error);
-	free(name);
-	return folder;
-}
-
 enum idem_proof
-ctl_proof(const struct ctl *c, const struct idem_record *r, bool *held)
+ctl_proof(const struct ctl *c, const struct ctl_found *f, bool *held)
 {
 	enum idem_lock_state lock = IDEM_LOCK_MISSING;
 	int folder = ctl_folder(c);
 
 	if (folder >= 0) {
-		lock = idem_run_lock_state(folder, &r->owner);
+		lock = idem_run_lock_state(folder, &f->l.record.owner);
 		close(folder);
 	}
 	*held = lock == IDEM_LOCK_HELD;
-	return idem_run_proof(r, idem_boot_ms(&idem_clock_real), &c->boot,
-	    lock, c->lease_ms, c->limit_ms, c->grace_ms);
+	return (f->in->kind == CTL_LEDGER ? idem_run_proof :
+	    idem_run_proof_shared)(&f->l.record, f->now_ms, &c->boot, lock,
+	    c->lease_ms, c->limit_ms, c->grace_ms);
 }

@@ -9,6 +9,7 @@
 #include <errno.h>
 #include <stdio.h>
 #include <string.h>
+#include <time.h>
 #include <unistd.h>
 
 #define ANSWER_MAX ((size_t)64 * 1024 * 1024)
@@ -117,25 +118,28 @@ is_open(enum idem_state state)
  * insists; then its end is fenced off, but nobody stops it.
  */
 static int
-check_dead(const struct ctl *c, const struct idem_record *r)
+check_dead(const struct ctl *c, const struct ctl_found *f)
 {
+	const struct idem_record *r = &f->l.record;
 	int64_t safe_ms = r->renewed_at + c->lease_ms + c->limit_ms +
 	    c->grace_ms, left_ms;
+	bool here = memcmp(r->boot.at, c->boot.at, sizeof r->boot.at) == 0;
 	bool held;
 
 	/* Who owns it may start by its own lease's end, whatever ours is. */
 	if (safe_ms < r->lease_end + c->grace_ms)
 		safe_ms = r->lease_end + c->grace_ms;
 	if (!is_open(r->state) || c->force ||
-	    ctl_proof(c, r, &held) == IDEM_PROOF_DEAD)
+	    ctl_proof(c, f, &held) == IDEM_PROOF_DEAD)
 		return CTL_DONE;
-	left_ms = safe_ms - idem_boot_ms(&idem_clock_real);
+	left_ms = safe_ms - f->now_ms;
 	if (left_ms < 0)
 		return CTL_DONE;
-	return ctl_say(c, CTL_NO, "its run %s (pid %u): wait for %lld more "
+	return ctl_say(c, CTL_NO, "its run %s%s (pid %u): wait for %lld more "
 	    "seconds, or stop it and say --force",
-	    held ? "is still going on" : "may still be going on", r->pid,
-	    (long long)(left_ms / 1000 + 1));
+	    held ? "is still going on" : "may still be going on",
+	    f->in->kind == CTL_REDIS && !here ? ", perhaps on another host" :
+	    "", r->pid, (long long)(left_ms / 1000 + 1));
 }
 
 /* A dead run's lock says nothing more once its record has another owner. */
@@ -151,15 +155,36 @@ remove_lock(const struct ctl *c, const struct idem_owner *owner)
 	close(folder);
 }
 
+/*
+ * Workers hear of it from the store within a second or so; one that Redis does
+ * not answer for that long may serve its copy until that is too old.
+ */
+static void
+wait_for_copies(const struct ctl *c, const struct ctl_found *f)
+{
+	struct timespec left = { .tv_sec = (time_t)(c->cache_age_ms / 1000),
+	    .tv_nsec = (long)(c->cache_age_ms % 1000) * 1000000 };
+
+	if (f->in->kind != CTL_REDIS || c->cache_age_ms <= 0 ||
+	    f->l.record.state != IDEM_STATE_COMPLETED)
+		return;
+	ctl_say(c, CTL_DONE, "done; a worker that has lost its connection may "
+	    "answer from its memory for up to %lld s%s",
+	    (long long)((c->cache_age_ms + 999) / 1000), c->no_wait ? "" :
+	    ", which are waited for (--no-wait)");
+	while (!c->no_wait && nanosleep(&left, &left) != 0 && errno == EINTR)
+		;
+}
+
 static int
-settle(struct ctl *c, const struct idem_listed *found, enum idem_settle how,
+settle(struct ctl *c, const struct ctl_found *f, enum idem_settle how,
     struct idem_blob *answer)
 {
 	struct idem_store_call call = {
 		.op = IDEM_STORE_SETTLE,
-		.key = found->key,
-		.other = found->record.owner,
-		.attempt = found->record.attempt,
+		.key = f->l.key,
+		.other = f->l.record.owner,
+		.attempt = f->l.record.attempt,
 		.settle = how,
 		.answer = answer,
 		.keep_ms = c->keep_ms,
@@ -171,7 +196,7 @@ settle(struct ctl *c, const struct idem_listed *found, enum idem_settle how,
 
 	if (!idem_random(call.owner.at, sizeof call.owner.at))
 		return ctl_say(c, CTL_FAILED, "no random bytes");
-	status = ctl_ask(c, &call, &got);
+	status = ctl_ask(c, f->in, &call, &got);
 	if (status != CTL_DONE)
 		return status;
 	write = got.result.write;
@@ -179,27 +204,35 @@ settle(struct ctl *c, const struct idem_listed *found, enum idem_settle how,
 	if (write != IDEM_WRITTEN)
 		return ctl_say(c, CTL_NO, "it has changed in this moment: "
 		    "look again");
-	remove_lock(c, &found->record.owner);
+	remove_lock(c, &f->l.record.owner);
+	wait_for_copies(c, f);
 	return CTL_DONE;
 }
 
+/* Two records of one key are two decisions. */
 static int
 settle_named(struct ctl *c, const char *text, enum idem_settle how,
     struct idem_blob *answer)
 {
-	struct idem_listed found;
+	struct ctl_found found[CTL_KINDS];
+	size_t len;
 	int status;
 
-	status = ctl_find(c, text, &found);
+	status = ctl_find(c, text, found, &len);
 	if (status != CTL_DONE)
 		return status;
-	if (how != IDEM_SETTLE_FORGET && !is_open(found.record.state))
+	if (len > 1)
+		return ctl_say(c, CTL_NO, "it is in the ledger (%s) and in "
+		    "Redis (%s): say --in ledger or --in redis",
+		    idem_state_text(found[0].l.record.state),
+		    idem_state_text(found[1].l.record.state));
+	if (how != IDEM_SETTLE_FORGET && !is_open(found[0].l.record.state))
 		return ctl_say(c, CTL_NO, "there is nothing to resolve: it is "
-		    "%s", idem_state_text(found.record.state));
-	status = check_dead(c, &found.record);
+		    "%s", idem_state_text(found[0].l.record.state));
+	status = check_dead(c, &found[0]);
 	if (status != CTL_DONE)
 		return status;
-	return settle(c, &found, how, answer);
+	return settle(c, &found[0], how, answer);
 }
 
 /* --- the commands --------------------------------------------------------- */
@@ -226,7 +259,7 @@ ctl_resolve(struct ctl *c)
 		return ctl_say(c, CTL_WRONG, "--answer: only of what is done");
 	status = read_answer(c, &answer);
 	if (status == CTL_DONE)
-		status = ctl_open(c, false);
+		status = ctl_open(c, false, true);
 	if (status == CTL_DONE)
 		status = settle_named(c, key, how, answer);
 	idem_blob_drop(answer);
@@ -240,7 +273,7 @@ ctl_forget(struct ctl *c)
 
 	if (c->args_len > 1)
 		return ctl_say(c, CTL_WRONG, "one key at a time");
-	status = ctl_open(c, false);
+	status = ctl_open(c, false, true);
 	if (status != CTL_DONE)
 		return status;
 	return settle_named(c, c->args[0], IDEM_SETTLE_FORGET, NULL);

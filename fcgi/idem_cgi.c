@@ -109,7 +109,8 @@ make_ledger(const struct conf *conf)
 {
 	char error[512];
 
-	if (!conf->create || access(conf->ledger, F_OK) == 0 ||
+	if (conf->ledger == NULL || !conf->create ||
+	    access(conf->ledger, F_OK) == 0 ||
 	    errno != ENOENT ||
 	    idem_store_sqlite_create(conf->ledger, error, sizeof error) == 0 ||
 	    access(conf->ledger, F_OK) == 0)	/* another was quicker */
@@ -152,9 +153,10 @@ prepare(struct served *s)
 		return false;
 	take_signals();
 	keep_environment();
-	s->lock_folder = idem_run_folder(s->conf->ledger, error, sizeof error);
+	s->lock_folder = idem_run_folder(s->conf->run, s->conf->ledger, true,
+	    error, sizeof error);
 	if (s->lock_folder == -1) {
-		complain("ledger", error);
+		complain("run folder", error);
 		return false;
 	}
 	s->shm = shm_new(1, 1, -1);

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: ISC */
 #include "idem_cgi.h"
 
+#include "memory.h"
 #include "options.h"
 #include "pattern.h"
 
@@ -82,20 +83,42 @@ of_any(const struct idem_cgi_call *call, char *error, size_t error_size)
 	return NULL;
 }
 
+/* Each program has another folder. */
+static bool
+is_absolute(const char *what, const char *path, char *error, size_t error_size)
+{
+	if (path == NULL || *path == '/')
+		return true;
+	snprintf(error, error_size, "%s %s: not an absolute path", what, path);
+	return false;
+}
+
+/* A memory of ours would be nobody else's, and end with this request. */
+static bool
+is_for_one(const struct conf *c, char *error, size_t error_size)
+{
+	const struct conf_route *route = memory_wanted(c);
+
+	if (route == NULL)
+		return true;
+	snprintf(error, error_size, "%s: on_outage = \"memory\" needs idemd, "
+	    "whose workers share one; here each request is a process of its "
+	    "own. Say \"reject\" or \"database\"", route->text);
+	return false;
+}
+
 struct conf *
 idem_cgi_conf_read(const struct idem_cgi_call *call, char *error,
     size_t error_size)
 {
 	struct conf *c = of_any(call, error, error_size);
 
-	if (c != NULL && *c->ledger != '/') {
-		/* Each program has another folder. */
-		snprintf(error, error_size, "ledger %s: not an absolute path",
-		    c->ledger);
-		conf_drop(c);
-		return NULL;
-	}
-	return c;
+	if (c != NULL && is_absolute("ledger", c->ledger, error, error_size) &&
+	    is_absolute("run", c->run, error, error_size) &&
+	    is_for_one(c, error, error_size))
+		return c;
+	conf_drop(c);
+	return NULL;
 }
 
 /* --- may there be a key? -------------------------------------------------- */
@@ -121,13 +144,14 @@ idem_cgi_conf_may_have_key(const struct conf *c,
 	const char *method = idem_params_get(params, "REQUEST_METHOD");
 	struct idem_buf path = { 0 };
 	bool may = true;	/* that of which nobody knows the route, too:
-				   it is refused */
+				   it is refused.  Pages get their tokens */
 
 	*route = NULL;
 	if (idem_request_path(params, &path) && idem_buf_ok(&path))
 		may = conf_find(c, idem_buf_bytes(&path), method != NULL ?
-		    method : "", route) == CONF_COVERED &&
-		    route_may(&(*route)->route, params);
+		    method : "", route) == CONF_COVERED ?
+		    route_may(&(*route)->route, params) :
+		    *route != NULL && (*route)->form_token != NULL;
 	idem_buf_free(&path);
 	return may;
 }

@@ -15,19 +15,42 @@
 #include <unistd.h>
 
 #define STOP_TURN_MS 200
+#define STOP_WRITES_MS 10000
 
 void
-lobby_trouble(struct lobby *lobby, const char *what, const char *why)
+lobby_trouble(struct lobby *lobby, const char *store, const char *what,
+    const char *why)
 {
 	shm_add(lobby->shm, SHM_STORE_ERRORS, 1);
-	log_line(&lobby->log, "ledger=%s error=\"%s\"", what, why);
+	log_line(&lobby->log, "%s=%s error=\"%s\"", store, what, why);
+}
+
+void
+lobby_key(const struct idem_digest *key, bool token, char to[LOBBY_KEY])
+{
+	idem_hex(key->at, token ? 8 : 4, to);
+}
+
+void
+lobby_alert(struct lobby *lobby, enum alert_kind kind,
+    const struct idem_digest *key)
+{
+	char what[64] = "see the log", hex[2 * IDEM_DIGEST_LEN + 1];
+
+	if (key != NULL) {
+		idem_hex(key->at, sizeof key->at, hex);
+		snprintf(what, sizeof what, "key %.16s", hex);
+	}
+	alert_tell(lobby->shm, kind, what);
 }
 
 enum idem_proof
-lobby_proof(const struct lobby *lobby, const struct idem_record *record,
-    int64_t now_ms)
+lobby_proof(const struct lobby *lobby, const struct idem_store *store,
+    const struct idem_record *record, int64_t now_ms)
 {
-	return idem_run_proof(record, now_ms, &lobby->boot,
+	return (stores_is_shared(&lobby->stores, store) ?
+	    idem_run_proof_shared : idem_run_proof)(record, now_ms,
+	    &lobby->boot,
 	    idem_run_lock_state(lobby->lock_folder, &record->owner),
 	    lobby->lease_max_ms, lobby->limit_max_ms, lobby->conf->grace_ms);
 }
@@ -80,6 +103,7 @@ lobby_stop(struct lobby *lobby)
 	if (lobby->stopping)
 		return;
 	lobby->stopping = true;
+	lobby->stop_ms = loop_now(lobby->loop);
 	if (!lobby->only)
 		log_line(&lobby->log, "stopping, %u requests to finish",
 		    lobby->people.count);
@@ -114,22 +138,11 @@ signals_ready(struct watch *w, uint32_t events)
 		lobby_stop(lobby);
 }
 
-/* What it answers goes to the exchanges without us. */
+/* What a store answers goes to the exchanges without us. */
 static void
-poll_ledger(struct lobby *lobby)
+polled(void *arg)
 {
-	lobby->store->ops->poll(lobby->store);
-	waiting_park(lobby);
-}
-
-static void
-ledger_ready(struct watch *w, uint32_t events)
-{
-	struct lobby *lobby =
-	    (struct lobby *)((char *)w - offsetof(struct lobby, ledger));
-
-	(void)events;
-	poll_ledger(lobby);
+	waiting_park(arg);
 }
 
 /* --- life ----------------------------------------------------------------- */
@@ -188,19 +201,21 @@ watch(struct lobby *lobby, struct watch *w, int fd, uint32_t events,
 }
 
 static bool
-open_ledger(struct lobby *lobby)
+open_stores(struct lobby *lobby, const struct lobby_options *lo)
 {
-	struct idem_sqlite_options sqlite = {
-		.path = lobby->conf->ledger,
-		.clock = &idem_clock_real,
-		.boot = lobby->boot
-	};
-	char error[512];
-
-	lobby->store = idem_store_sqlite(&sqlite, error, sizeof error);
-	if (lobby->store == NULL)
-		log_line(&lobby->log, "ledger error=\"%s\"", error);
-	return lobby->store != NULL;
+	lobby->mint.clock = &idem_clock_real;
+	lobby->stores.loop = lobby->loop;
+	lobby->stores.log = &lobby->log;
+	lobby->stores.shm = lobby->shm;
+	lobby->stores.worker = lobby->worker;
+	lobby->stores.boot = lobby->boot;
+	lobby->stores.polled = polled;
+	lobby->stores.arg = lobby;
+	/* What was run by a fallback before we were started. */
+	if (atomic_load(&lobby->shm->fallback_until_ms) == 0)
+		shm_fallback_until(lobby->shm, idem_wall_ms(&idem_clock_real) +
+		    lobby->conf->keep_max_ms);
+	return stores_open(&lobby->stores, lobby->conf, lo->memory);
 }
 
 static bool
@@ -208,9 +223,7 @@ watch_all(struct lobby *lobby, int signals)
 {
 	return watch(lobby, &lobby->wake, lobby->shm->wake[lobby->worker],
 	    EPOLLIN, wake_ready) &&
-	    watch(lobby, &lobby->signals, signals, EPOLLIN, signals_ready) &&
-	    watch(lobby, &lobby->ledger, lobby->store->ops->fd(lobby->store),
-	    EPOLLIN, ledger_ready);
+	    watch(lobby, &lobby->signals, signals, EPOLLIN, signals_ready);
 }
 
 /* Nobody tells it more, and nobody else comes. */
@@ -274,7 +287,7 @@ start(struct lobby *lobby, const struct lobby_options *lo)
 		.arg = lobby,
 		.log = broken_peer
 	};
-	return open_ledger(lobby) && watch_all(lobby, signals) &&
+	return open_stores(lobby, lo) && watch_all(lobby, signals) &&
 	    begin(lobby, lo);
 }
 
@@ -290,20 +303,37 @@ goes_on(struct lobby *lobby)
 	    lobby->visits > 0 || (lobby->only && lobby->sweep_pending > 0);
 }
 
+/* What is only written behind answers holds up the end no longer. */
+static void
+hurry(struct lobby *lobby)
+{
+	struct person *person;
+	uint32_t i;
+
+	for (i = 0; i < lobby->people.size; i++) {
+		person = lobby->people.at[i];
+		if (person != NULL && person->kind == PERSON_VISIT)
+			idem_gate_hurry(&((struct visit *)person)->x.gate);
+	}
+}
+
 static void
 turns(struct lobby *lobby)
 {
 	int64_t until;
 
 	while (goes_on(lobby)) {
-		until = lobby->store->ops->due_ms(lobby->store);
+		if (lobby->stopping && !lobby->only &&
+		    loop_now(lobby->loop) > lobby->stop_ms + STOP_WRITES_MS)
+			hurry(lobby);
+		until = stores_due_ms(&lobby->stores);
 		if (lobby->stopping &&
 		    until > loop_now(lobby->loop) + STOP_TURN_MS)
 			until = loop_now(lobby->loop) + STOP_TURN_MS;
 		if (loop_turn(lobby->loop, until) == -1)
 			break;
 		if (until <= loop_now(lobby->loop))
-			poll_ledger(lobby);
+			stores_due(&lobby->stores, loop_now(lobby->loop));
 		lobby_accept_share(lobby);
 		log_flush(&lobby->log);
 	}
@@ -313,7 +343,8 @@ static void
 finish(struct lobby *lobby)
 {
 	conns_free(&lobby->conns);
-	lobby->store->ops->close(lobby->store);
+	mint_close(&lobby->mint);
+	stores_close(&lobby->stores);
 	if (lobby->runner != NULL)
 		runner_free(lobby->runner);
 	backends_free(lobby->backends);

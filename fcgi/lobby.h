@@ -2,6 +2,7 @@
 #ifndef LOBBY_H
 #define LOBBY_H
 
+#include "alert.h"
 #include "backend.h"
 #include "cache.h"
 #include "conf.h"
@@ -12,11 +13,13 @@
 #include "identity.h"
 #include "keeper.h"
 #include "log.h"
+#include "mint.h"
 #include "options.h"
 #include "peers.h"
 #include "program.h"
 #include "run.h"
 #include "spool.h"
+#include "stores.h"
 #include "waiters.h"
 
 /*
@@ -30,6 +33,9 @@
  *	visit.c		a request, from begin to end
  *	visit_admit.c	what it asks for: its route, its key, its body
  *	visit_reply.c	its answer, and its line in the log
+ *	visit_token.c	a key that is a token of ours
+ *	visit_mint.c	a request for a token
+ *	visit_look.c	what is known without a claim
  *	visit_ports.c	what its exchange asks for
  *	waiting.c	duplicates: parked, woken, promoted
  *	sweep.c		what nobody asks for: dead runs, old rows
@@ -50,6 +56,8 @@ struct lobby_options {
 	int keeper;		/* only: socket to it, and its number */
 	uint64_t keeper_number;
 	int lock_folder;
+	const char *memory;	/* path of the one that stands in for Redis, or
+				   NULL; a reload may bring it: shm's */
 };
 
 /*
@@ -96,6 +104,7 @@ struct detail {
 	const char *method;	/* borrowed from params */
 	struct idem_key_found found;
 	uint64_t length;	/* CONTENT_LENGTH, if stated */
+	struct mint_wanted *wanted;	/* of the endpoint for tokens; or NULL */
 	bool covered;		/* by its route: keys count */
 	bool hashed;		/* it may yet have a key */
 	bool stated;		/* the length of its body is known */
@@ -125,7 +134,10 @@ struct visit {
 	enum idem_problem refused;
 	enum idem_waited end;	/* what its key came to, if has_end */
 	bool has_end;
+	enum idem_token_arbiter token;	/* x.issued_only: of its token */
+	struct mint_ask *mint;	/* outstanding, or NULL */
 	bool admitted, queued, waiting, renewing, handed;
+	bool handed_unprotected;	/* what was handed to it */
 	bool key_sent, html, head, identity;
 };
 
@@ -133,13 +145,24 @@ struct visit {
 struct parked {
 	struct person person;	/* first */
 	uint32_t waiter, flight;
-	bool html, identity;
+	bool html, identity, issued_only, old;
+	enum idem_token_arbiter token;
+	struct idem_history history;
 	struct lobby *lobby;
 	struct conf *conf;	/* held */
 	const struct conf_route *route;
 	struct conn *conn;
 	struct timer timer;
 	int64_t began_ms;
+};
+
+/* A store that is swept, and how far. */
+enum { SWEEP_LEDGER, SWEEP_MEMORY, SWEEP_REDIS, SWEEPS };
+struct sweep {
+	struct lobby *lobby;
+	struct idem_store *store;	/* NULL: none */
+	struct idem_digest after;
+	uint64_t cursor;
 };
 
 struct lobby {
@@ -156,14 +179,15 @@ struct lobby {
 	struct front front;
 	struct conns conns;
 	struct log log;
-	struct idem_store *store;
+	struct stores stores;
+	struct mint mint;
 	struct runner *runner;	/* NULL: no keeper at the moment */
 	uint64_t next_keeper;	/* while the last one's words are not all
 				   read */
 	int next_socket;	/* -1: none */
 	struct backends *backends;
-	struct watch listening, control, wake, ledger, signals;
-	struct timer accept_later, sweep, stop_at;
+	struct watch listening, control, wake, signals;
+	struct timer accept_later, sweep;
 	struct idem_waiters waiters;
 	void *waiters_room;
 	struct idem_cache cache;
@@ -180,23 +204,31 @@ struct lobby {
 	uint64_t seen_ends;
 	bool reading_ends;
 	/* sweep.c */
-	struct idem_digest sweep_after;
+	struct sweep sweeps[SWEEPS];
 	uint32_t sweep_pending;
 	uint32_t sweep_rounds;
 	bool left_to_others;	/* new connections, for a moment */
 	bool take_all;		/* that come next */
 	bool only;		/* one connection, and then the end */
 	bool stopping;
+	int64_t stop_ms;	/* since then */
 };
 
 /* lobby.c */
-void lobby_trouble(struct lobby *, const char *what, const char *why);
+void lobby_trouble(struct lobby *, const char *store, const char *what,
+    const char *why);
+/* The start of a store key, for the log.  A token's begins with the time when
+   it was made: more is needed to tell two apart. */
+#define LOBBY_KEY 17
+void lobby_key(const struct idem_digest *, bool token, char to[LOBBY_KEY]);
+/* Tell the operator's command; key: which, or NULL for "see the log". */
+void lobby_alert(struct lobby *, enum alert_kind, const struct idem_digest *key);
 uint32_t lobby_person_add(struct lobby *, struct person *);
 void lobby_person_remove(struct lobby *, struct person *);
 void lobby_serve_queue(struct lobby *);
-/* What is known of a record's owner, whatever route it had. */
-enum idem_proof lobby_proof(const struct lobby *, const struct idem_record *,
-    int64_t now_ms);
+/* What is known of the owner of a store's record, whatever route it had. */
+enum idem_proof lobby_proof(const struct lobby *, const struct idem_store *,
+    const struct idem_record *, int64_t now_ms);
 
 void lobby_stop(struct lobby *);	/* finish what is there, then end */
 
@@ -229,11 +261,25 @@ void visit_begin_exchange(struct visit *);
 struct idem_bytes visit_param(const struct detail *, const char *name);
 void visit_ran(struct visit *, enum idem_run, enum idem_problem);
 
+/* visit_token.c: the key as a token; else a problem is set. */
+enum idem_problem visit_token(struct visit *);
+
+/* visit_mint.c: is it for a token?  Then, whole, it is answered here. */
+bool visit_mint_is(const struct visit *);
+void visit_mint(struct visit *);
+
+/* visit_look.c */
+idem_port visit_look;
+
 /* visit_reply.c */
 void visit_reply(struct visit *, const struct idem_effect *);
+void visit_log(const struct visit *, int status, enum idem_mark,
+    enum idem_sent);
 
 /* visit_ports.c */
 extern const struct idem_ports visit_ports;
+/* The store that its effects at that place go to. */
+struct idem_store *visit_store(const struct visit *, enum idem_where);
 void visit_wait_cut(struct visit *, enum idem_waited);	/* WAIT is over */
 void visit_slot(struct visit *, enum idem_slot);	/* queued SLOT is */
 

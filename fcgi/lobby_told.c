@@ -84,6 +84,8 @@ use_conf(struct lobby *lobby, struct conf *conf)
 	if (conf->limit_max_ms > lobby->limit_max_ms)
 		lobby->limit_max_ms = conf->limit_max_ms;
 	idem_cache_resize(&lobby->cache, conf->cache_size);
+	if (!stores_follow(&lobby->stores, conf))
+		lobby_stop(lobby);
 }
 
 static bool

@@ -2,41 +2,23 @@
 #include "master.h"
 
 #include "listen.h"
+#include "master_private.h"
 #include "run_lock.h"
 #include "store.h"
-#include "workers.h"
 
 #include <errno.h>
 #include <fcntl.h>
+#include <poll.h>
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/mman.h>
 #include <sys/resource.h>
+#include <sys/signalfd.h>
 #include <unistd.h>
 
 #define STOP_MORE_MS 10000	/* over limit and grace, then it ends at once */
 #define SAME_MS 3000		/* mod_fcgid says SIGTERM twice in 1.5 s */
-
-/* What applies to each, so that it is seen before it matters. */
-static void
-log_routes(struct master *m)
-{
-	const struct conf_route *r;
-	size_t i;
-
-	for (i = 0; i < m->conf->routes_len; i++) {
-		r = &m->conf->routes[i];
-		log_line(&m->log, "route=\"%s\" arbiter=ledger on-unknown=%s "
-		    "promises=%s", r->route.path,
-		    r->route.policy.on_unknown == IDEM_BLOCK ? "block" :
-		    "retry", r->route.policy.on_unknown == IDEM_BLOCK ?
-		    "once,same-answer,kept" : "same-answer,kept");
-	}
-	for (i = 0; i < m->conf->warnings.len; i++)
-		log_line(&m->log, "warning: %s", m->conf->warnings.at[i]);
-}
 
 static void
 end_at_once(struct master *m)
@@ -88,142 +70,56 @@ told_to_stop(struct master *m, int signal)
 	workers_signal(m, SIGTERM, false);
 }
 
-/* --- reload --------------------------------------------------------------- */
+/* --- turns ---------------------------------------------------------------- */
 
-static bool
-read_file(const char *path, struct idem_buf *text)
+static int64_t
+due_ms(const struct master *m, int64_t now_ms)
 {
-	char piece[16 * 1024];
-	int fd = open(path, O_RDONLY | O_CLOEXEC | O_NOCTTY | O_NONBLOCK);
-	ssize_t n = 0;
+	int64_t due = m->stopping ? m->stop_ms : workers_due_ms(m);
+	int64_t alert = alert_due_ms(&m->alert, now_ms);
 
-	if (fd == -1)
-		return false;
-	text->max = OPTIONS_FILE_MAX;
-	/* Whatever stands there: we wait for nobody, and not for ever. */
-	while (idem_buf_ok(text) &&
-	    ((n = read(fd, piece, sizeof piece)) > 0 ||
-	    (n == -1 && errno == EINTR)))
-		if (n > 0)
-			idem_buf_append(text, piece, (size_t)n);
-	close(fd);
-	return n >= 0;
+	return alert < due ? alert : due;
 }
 
-/* What all lobbies read is what we have read, whatever becomes of the file. */
+/* A signal that has come, or -1. */
 static int
-text_file(const struct idem_buf *text)
+await(const struct master *m)
 {
-	int fd = memfd_create("idem-conf", MFD_CLOEXEC);
-
-	if (fd != -1 && write(fd, text->at, text->len) == (ssize_t)text->len)
-		return fd;
-	if (fd != -1)
-		close(fd);
-	return -1;
-}
-
-static struct conf *
-next_conf(struct master *m, const struct idem_buf *text, char *error,
-    size_t error_size)
-{
-	struct conf *next;
-
-	if (!idem_buf_ok(text)) {
-		snprintf(error, error_size, "more than %u bytes",
-		    OPTIONS_FILE_MAX);
-		return NULL;
-	}
-	next = options_read_text(m->options, idem_buf_bytes(text), error,
-	    error_size);
-	if (next != NULL && !conf_may_follow(m->conf, next,
-	    m->options->accept_rekey, error, error_size)) {
-		conf_drop(next);
-		next = NULL;
-	}
-	return next;
-}
-
-static void
-take_over(struct master *m, struct conf *next, int text)
-{
-	conf_drop(m->conf);
-	m->conf = next;
-	if (next->lease_max_ms > m->lease_max_ms)
-		m->lease_max_ms = next->lease_max_ms;
-	if (next->limit_max_ms > m->limit_max_ms)
-		m->limit_max_ms = next->limit_max_ms;
-	workers_reload(m, text);
-	shm_add(m->shm, SHM_RELOADS, 1);
-	log_line(&m->log, "reloaded routes=%zu", next->routes_len);
-	log_routes(m);
-}
-
-/* Nothing changes unless all of it can. */
-static void
-reload(struct master *m)
-{
-	struct idem_buf text = { 0 };
-	char error[1024] = "";
-	struct conf *next;
-	int fd;
-
-	if (m->options->config == NULL) {
-		log_line(&m->log, "reload error=\"there is no --config\"");
-		return;
-	}
-	if (!read_file(m->options->config, &text)) {
-		log_line(&m->log, "reload error=\"%s: %s\"",
-		    m->options->config, strerror(errno));
-		idem_buf_free(&text);
-		return;
-	}
-	next = next_conf(m, &text, error, sizeof error);
-	fd = next == NULL ? -1 : text_file(&text);
-	idem_buf_free(&text);
-	if (fd != -1) {
-		take_over(m, next, fd);
-		close(fd);
-		return;
-	}
-	log_line(&m->log, "reload refused: %s", next != NULL ?
-	    strerror(errno) : error);
-	if (next != NULL)
-		conf_drop(next);
-}
-
-/* -------------------------------------------------------------------------- */
-
-static int
-await(const struct master *m, const sigset_t *set)
-{
-	int64_t left = (m->stopping ? m->stop_ms : workers_due_ms(m)) -
-	    workers_now_ms();
-	struct timespec pause;
+	int64_t now_ms = workers_now_ms(), left = due_ms(m, now_ms) - now_ms;
+	struct pollfd ready[2] = {
+		{ .fd = m->signals, .events = POLLIN },
+		{ .fd = m->shm->wake_master, .events = POLLIN }
+	};
+	struct signalfd_siginfo info;
+	uint64_t n;
 
 	if (left > 60 * 1000)
 		left = 60 * 1000;
 	if (left < 0)
 		left = 0;
-	pause.tv_sec = left / 1000;
-	pause.tv_nsec = left % 1000 * 1000000;
-	return sigtimedwait(set, NULL, &pause);
+	poll(ready, 2, (int)left);
+	if ((ready[1].revents & POLLIN) != 0)
+		(void)!read(m->shm->wake_master, &n, sizeof n);
+	if (read(m->signals, &info, sizeof info) != (ssize_t)sizeof info)
+		return -1;
+	return (int)info.ssi_signo;
 }
 
 static void
-supervise(struct master *m, const sigset_t *set)
+supervise(struct master *m)
 {
 	int signal;
 
 	while (!m->stopping || workers_any(m)) {
 		if (!m->stopping)
 			workers_start(m);
+		alert_turn(&m->alert, workers_now_ms());
 		log_flush(&m->log);
-		signal = await(m, set);
+		signal = await(m);
 		if (signal == SIGTERM || signal == SIGINT)
 			told_to_stop(m, signal);
 		else if (signal == SIGHUP && !m->stopping)
-			reload(m);
+			master_reload(m);
 		workers_reap(m);
 		if (m->stopping && !m->at_once && workers_now_ms() > m->stop_ms)
 			end_at_once(m);
@@ -251,6 +147,8 @@ check_ledger(const struct conf *o)
 	struct idem_store *store;
 	char error[512];
 
+	if (o->ledger == NULL)
+		return 0;
 	if (o->create && access(o->ledger, F_OK) == -1 && errno == ENOENT &&
 	    idem_store_sqlite_create(o->ledger, error, sizeof error) == -1)
 		return refuse(error);
@@ -293,24 +191,48 @@ read_peers(struct master *m)
 	return refuse(error);
 }
 
+/* Its path is who we are, too: to idemctl, and to who is told of alerts. */
+static int
+open_run_folder(struct master *m)
+{
+	const struct conf *o = m->conf;
+	char error[512], host[256] = "";
+
+	m->lock_folder = idem_run_folder(o->run, o->ledger, true, error,
+	    sizeof error);
+	if (m->lock_folder == -1)
+		return refuse(error);
+	m->run = idem_run_folder_path(o->run, o->ledger);
+	gethostname(host, sizeof host - 1);
+	if (m->run == NULL ||
+	    asprintf(&m->instance, "%s:%s", host, m->run) < 0) {
+		m->instance = NULL;
+		return refuse(strerror(ENOMEM));
+	}
+	return 0;
+}
+
 static int
 open_all(struct master *m)
 {
 	const struct conf *o = m->conf;
 	char error[512];
 
-	if (read_peers(m) == -1 || check_ledger(o) == -1)
+	if (read_peers(m) == -1 || check_ledger(o) == -1 ||
+	    open_run_folder(m) == -1)
 		return -1;
-	m->lock_folder = idem_run_folder(o->ledger, error, sizeof error);
-	if (m->lock_folder == -1)
-		return refuse(error);
 	m->listener = listen_open(o->socket, error, sizeof error);
 	if (m->listener == -1)
 		return refuse(error);
 	m->shm = shm_new(o->programs, o->workers, m->lock_folder);
-	if (m->shm != NULL)
+	if (m->shm == NULL) {
+		snprintf(error, sizeof error, "shared memory: %s",
+		    strerror(errno));
+		return refuse(error);
+	}
+	if (master_routes_memory(m, o, error, sizeof error))
 		return 0;
-	snprintf(error, sizeof error, "shared memory: %s", strerror(errno));
+	log_flush(&m->log);
 	return refuse(error);
 }
 
@@ -331,17 +253,81 @@ standard_descriptors(void)
 static void
 master_free(struct master *m)
 {
+	memory_drop(&m->memory);
+	shm_free(m->shm);
 	conf_drop(m->conf);
 	peers_free(&m->peers);
+	free(m->run);
+	free(m->instance);
 	free(m);
+}
+
+/* What we do at a signal is ours to time. */
+static int
+take_signals(struct master *m)
+{
+	sigset_t set;
+
+	sigemptyset(&set);
+	sigaddset(&set, SIGHUP);
+	sigaddset(&set, SIGCHLD);
+	sigaddset(&set, SIGTERM);
+	sigaddset(&set, SIGINT);
+	sigprocmask(SIG_BLOCK, &set, NULL);
+	signal(SIGCHLD, SIG_DFL);	/* who ignores it makes us ignore it */
+	signal(SIGPIPE, SIG_IGN);
+	signal(SIGXFSZ, SIG_IGN);	/* a file over its limit: a full disk */
+	m->signals = signalfd(-1, &set, SFD_CLOEXEC | SFD_NONBLOCK);
+	return m->signals == -1 ? refuse(strerror(errno)) : 0;
+}
+
+static void
+serve(struct master *m)
+{
+	const struct conf *o = m->conf;
+
+	m->alert = (struct alert){
+		.command = o->alert,
+		.instance = m->instance,
+		.shm = m->shm,
+		.log = &m->log,
+		.run = workers_command,
+		.arg = m
+	};
+	log_line(&m->log, "serving ledger=%s workers=%u programs=%u routes=%zu",
+	    o->ledger != NULL ? o->ledger : "none", o->workers, o->programs,
+	    o->routes_len);
+	master_routes_say(m);
+	supervise(m);
+	alert_end(&m->alert);
+	log_line(&m->log, "stopped");
+	log_flush(&m->log);
+}
+
+static struct master *
+master_new(const struct options *o)
+{
+	struct master *m = calloc(1, sizeof *m);
+	uint32_t i;
+
+	if (m == NULL)
+		return NULL;
+	m->options = o;
+	m->conf = o->conf;
+	m->lease_max_ms = o->conf->lease_max_ms;
+	m->limit_max_ms = o->conf->limit_max_ms;
+	m->log.who = "idemd";
+	m->memory.lock = -1;
+	for (i = 0; i < SHM_WORKERS_MAX; i++)
+		m->worker[i].control = -1;
+	return m;
 }
 
 int
 master_main(const struct options *o)
 {
-	struct master *m = calloc(1, sizeof *m);
+	struct master *m = master_new(o);
 	sigset_t set;
-	uint32_t i;
 	int null;
 
 	if (m == NULL || standard_descriptors() == -1)
@@ -350,13 +336,6 @@ master_main(const struct options *o)
 	sigemptyset(&set);
 	sigaddset(&set, SIGHUP);
 	sigprocmask(SIG_BLOCK, &set, NULL);
-	m->options = o;
-	m->conf = o->conf;
-	m->lease_max_ms = o->conf->lease_max_ms;
-	m->limit_max_ms = o->conf->limit_max_ms;
-	m->log.who = "idemd";
-	for (i = 0; i < SHM_WORKERS_MAX; i++)
-		m->worker[i].control = -1;
 	more_descriptors();
 	if (open_all(m) == -1) {
 		master_free(m);
@@ -365,20 +344,11 @@ master_main(const struct options *o)
 	null = open("/dev/null", O_RDONLY | O_CLOEXEC);
 	if (null != -1)		/* it may have been the socket */
 		dup2(null, STDIN_FILENO);
-	sigaddset(&set, SIGCHLD);
-	sigaddset(&set, SIGTERM);
-	sigaddset(&set, SIGINT);
-	sigprocmask(SIG_BLOCK, &set, NULL);
-	signal(SIGCHLD, SIG_DFL);	/* who ignores it makes us ignore it */
-	signal(SIGPIPE, SIG_IGN);
-	signal(SIGXFSZ, SIG_IGN);	/* a file over its limit: a full disk */
-	log_line(&m->log, "serving ledger=%s workers=%u programs=%u routes=%zu",
-	    m->conf->ledger, m->conf->workers, m->conf->programs,
-	    m->conf->routes_len);
-	log_routes(m);
-	supervise(m, &set);
-	log_line(&m->log, "stopped");
-	log_flush(&m->log);
+	if (take_signals(m) == -1) {
+		master_free(m);
+		return 111;
+	}
+	serve(m);
 	master_free(m);
 	return 0;
 }

@@ -32,6 +32,13 @@ static const struct option known[] = {
 	{ "on-unknown", required_argument, NULL, OPTIONS_ON_UNKNOWN },
 	{ "in-progress", required_argument, NULL, OPTIONS_IN_PROGRESS },
 	{ "required", no_argument, NULL, OPTIONS_REQUIRED },
+	{ "arbiter", required_argument, NULL, OPTIONS_ARBITER },
+	{ "scheme", required_argument, NULL, OPTIONS_SCHEME },
+	{ "on-outage", required_argument, NULL, OPTIONS_ON_OUTAGE },
+	{ "shared", required_argument, NULL, OPTIONS_SHARED },
+	{ "cache", required_argument, NULL, OPTIONS_CACHE },
+	{ "token-keys", required_argument, NULL, OPTIONS_TOKEN_KEYS },
+	{ "run", required_argument, NULL, OPTIONS_RUN },
 	{ "root", required_argument, NULL, OPTIONS_ROOT },
 	{ "fcgiwrap-compat", no_argument, NULL, OPTIONS_COMPAT },
 	{ "version", no_argument, NULL, OPT_VERSION },
@@ -69,6 +76,16 @@ static const char help[] =
     "                        409 or 202 (wait:10s)\n"
     "      --on-unknown W    after a run nobody knows the end of: block, or\n"
     "                        retry:N starts in all (block)\n"
+    "      --arbiter W       who permits a start: ledger, token (for tokens\n"
+    "                        that we issue) or redis, which forgets (ledger)\n"
+    "      --shared URL      the Redis of the other two: unix:PATH,\n"
+    "                        redis://HOST:PORT/DATABASE or rediss://...\n"
+    "      --cache URL       a Redis that keeps answers of the ledger\n"
+    "      --scheme W        how it is asked: script, setnx, check (script)\n"
+    "      --on-outage W     while it is away: reject, memory, database or\n"
+    "                        pass (reject)\n"
+    "      --token-keys FILE keys that sign tokens; idemctl token --make-key\n"
+    "      --run DIR         locks of runs (LEDGER-run)\n"
     "      --keep TIME       answers are kept (24h)\n"
     "      --tombstone TIME  and keys after them (7d)\n"
     "      --lease TIME      a silent run is presumed alive (60s)\n"

@@ -57,27 +57,27 @@ look_at_program(const char *where, const char *path)
 }
 
 static void
-look_at_folder(const char *where, const char *path)
+look_at_folder(const char *where, const char *what, const char *path)
 {
 	struct stat st;
 
 	if (stat(path, &st) == -1)
-		warn(where, "root %s: %s", path, strerror(errno));
+		warn(where, "%s%s: %s", what, path, strerror(errno));
 	else if (!S_ISDIR(st.st_mode))
-		warn(where, "root %s: not a folder", path);
+		warn(where, "%s%s: not a folder", what, path);
 }
 
 static void
-look_at_socket(const char *where, const char *address)
+look_at_socket(const char *where, const char *what, const char *address)
 {
 	struct stat st;
 
 	if (strncmp(address, "unix:", 5) != 0)
 		return;
 	if (stat(address + 5, &st) == -1)
-		warn(where, "application %s: %s", address, strerror(errno));
+		warn(where, "%s %s: %s", what, address, strerror(errno));
 	else if (!S_ISSOCK(st.st_mode))
-		warn(where, "application %s: not a socket", address);
+		warn(where, "%s %s: not a socket", what, address);
 }
 
 static void
@@ -89,11 +89,29 @@ look_at_route(const struct conf_route *r)
 	if (p->kind == PROGRAM_NAMED)
 		look_at_program(r->text, p->argv[0]);
 	if (p->root != NULL)
-		look_at_folder(r->text, p->root);
+		look_at_folder(r->text, "root ", p->root);
 	for (i = 0; p->allowed != NULL && p->allowed[i] != NULL; i++)
 		look_at_program(r->text, p->allowed[i]);
 	for (i = 0; p->backends != NULL && p->backends[i] != NULL; i++)
-		look_at_socket(r->text, p->backends[i]);
+		look_at_socket(r->text, "application", p->backends[i]);
+}
+
+static void
+look_at_instance(const struct conf *c)
+{
+	if (c->ledger != NULL && access(c->ledger, F_OK) == -1 &&
+	    !(c->create && errno == ENOENT))
+		warn("ledger", "%s: %s%s", c->ledger, strerror(errno),
+		    errno == ENOENT ? "; idemctl init makes one" : "");
+	if (c->run != NULL)
+		look_at_folder("run", "", c->run);
+	if (c->alert != NULL)
+		look_at_program("alert", c->alert);
+	/* Of a socket it is all, and holds no password. */
+	if (c->shared != NULL)
+		look_at_socket("shared", "redis", c->shared->where);
+	if (c->cache != NULL && c->cache != c->shared)
+		look_at_socket("cache", "redis", c->cache->where);
 }
 
 void
@@ -101,9 +119,7 @@ options_look(const struct conf *c)
 {
 	size_t i;
 
-	if (access(c->ledger, F_OK) == -1 && !(c->create && errno == ENOENT))
-		warn("ledger", "%s: %s%s", c->ledger, strerror(errno),
-		    errno == ENOENT ? "; idemctl init makes one" : "");
+	look_at_instance(c);
 	for (i = 0; i < c->routes_len; i++)
 		look_at_route(&c->routes[i]);
 	if (c->has_rest)

@@ -70,13 +70,7 @@ finished(struct conf *c, const struct options *o, char *error,
 		conf_drop(c);
 		return NULL;
 	}
-	if (c->ledger == NULL) {
-		snprintf(error, error_size, "%s%s: missing; without a ledger "
-		    "nothing stops a second run. Say %s", o->config != NULL ?
-		    o->config : "", o->config != NULL ? ": ledger" :
-		    "--ledger", o->config != NULL ?
-		    "ledger = sqlite { path = \"/var/lib/idem/ledger.db\" }" :
-		    "--ledger sqlite:PATH");
+	if (!conf_check(c, o->config, error, error_size)) {
 		conf_drop(c);
 		return NULL;
 	}
@@ -204,6 +198,7 @@ add_route(struct conf *c, const struct options_route *r)
 		return false;
 	added->route = r->route;
 	added->route.path = all;
+	added->scheme = r->scheme;
 	added->text = "the command line";
 	added->program = (struct program_rule){
 		.kind = r->program != NULL ? PROGRAM_NAMED : PROGRAM_BY_REQUEST,
@@ -212,7 +207,6 @@ add_route(struct conf *c, const struct options_route *r)
 		.allowed = allowed,
 		.all_params = r->compat
 	};
-	conf_measure(c);
 	return true;
 }
 
@@ -231,5 +225,10 @@ options_of_line(const struct options *o, const struct options_route *r,
 		return NULL;
 	}
 	c->grace_ms = r->grace_ms;
+	if (!options_redis(c, r, error, error_size)) {
+		conf_drop(c);
+		return NULL;
+	}
+	conf_measure(c);
 	return finished(c, o, error, error_size);
 }

@@ -16,6 +16,14 @@ static const struct { const char *option, *file; } instead[] = {
 	{ "--on-unknown", "on_unknown = \"block\" in a route" },
 	{ "--in-progress", "in_progress = wait \"10s\" in a route" },
 	{ "--required", "required = true in a route" },
+	{ "--arbiter", "arbiter = \"redis\" in a route" },
+	{ "--scheme", "scheme = \"script\" in a route" },
+	{ "--on-outage", "on_outage = \"reject\" in a route" },
+	{ "--shared",
+	    "shared = redis { url = \"unix:/run/redis/redis.sock\" }" },
+	{ "--cache", "cache = redis { url = \"unix:/run/redis/redis.sock\" }" },
+	{ "--token-keys", "tokens = { keys = \"/etc/idem/token.keys\" }" },
+	{ "--run", "run = \"/run/idem\"" },
 	{ "--root", "program = cgi { root = \"/srv\" } in a route" },
 	{ "--fcgiwrap-compat", "program = cgi { environment = \"fcgiwrap\" } "
 	    "in a route" },
@@ -123,6 +131,57 @@ on_unknown(const char *text, struct idem_policy *policy)
 	    "and retry:N (a probe is not built yet)");
 }
 
+static int
+arbiter(const char *text, struct idem_policy *policy)
+{
+	if (strcmp(text, "ledger") == 0)
+		policy->arbiter = IDEM_ARBITER_LEDGER;
+	else if (strcmp(text, "redis") == 0)
+		policy->arbiter = IDEM_ARBITER_REDIS;
+	else if (strcmp(text, "token") == 0)
+		policy->arbiter = IDEM_ARBITER_TOKEN;
+	else
+		return options_wrong("--arbiter", text,
+		    "not one of ledger, redis and token");
+	return 0;
+}
+
+static int
+scheme(const char *text, struct options_route *route)
+{
+	route->scheme_said = true;
+	if (strcmp(text, "script") == 0)
+		route->scheme = IDEM_SCHEME_SCRIPT;
+	else if (strcmp(text, "setnx") == 0)
+		route->scheme = IDEM_SCHEME_SETNX;
+	else if (strcmp(text, "check") == 0)
+		route->scheme = IDEM_SCHEME_CHECK;
+	else
+		return options_wrong("--scheme", text,
+		    "not one of script, setnx and check");
+	return 0;
+}
+
+static int
+on_outage(const char *text, struct options_route *route)
+{
+	static const char *const all[] = {
+		[IDEM_REJECT] = "reject", [IDEM_TO_MEMORY] = "memory",
+		[IDEM_TO_DATABASE] = "database", [IDEM_PASS] = "pass"
+	};
+	size_t i;
+
+	route->outage_said = true;
+	for (i = 0; i < sizeof all / sizeof *all; i++)
+		if (strcmp(all[i], text) == 0) {
+			route->route.policy.on_outage =
+			    (enum idem_on_outage)i;
+			return 0;
+		}
+	return options_wrong("--on-outage", text,
+	    "not one of reject, memory, database and pass");
+}
+
 /* --- options -------------------------------------------------------------- */
 
 static int
@@ -167,6 +226,24 @@ options_of_route(struct options_route *route, int option, char *value)
 		return in_progress(value, policy);
 	case OPTIONS_REQUIRED:
 		policy->required = true;
+		return 0;
+	case OPTIONS_ARBITER:
+		return arbiter(value, policy);
+	case OPTIONS_SCHEME:
+		return scheme(value, route);
+	case OPTIONS_ON_OUTAGE:
+		return on_outage(value, route);
+	case OPTIONS_SHARED:
+		route->shared = value;
+		return 0;
+	case OPTIONS_CACHE:
+		route->cache = value;
+		return 0;
+	case OPTIONS_TOKEN_KEYS:
+		route->token_keys = value;
+		return 0;
+	case OPTIONS_RUN:
+		route->run = value;
 		return 0;
 	case OPTIONS_ROOT:
 		route->root = value;

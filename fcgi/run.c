@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: ISC */
 #include "run.h"
 
+#include "form_strip.h"
 #include "lobby.h"
 #include "saved.h"
 
@@ -35,7 +36,7 @@ length_met(const struct run *r)
 static bool
 is_whole(const struct run *r)
 {
-	if (!r->head_done || r->body.failed)
+	if (!r->head_done || r->body.failed || run_page_failed(r))
 		return false;
 	if (r->head.has_length && !length_met(r) && !is_bodyless(r))
 		return false;
@@ -74,6 +75,7 @@ static bool
 is_passable(const struct run *r)
 {
 	return !r->keyed && r->how != RUN_GOES_ON && r->head_done &&
+	    !run_page_failed(r) &&
 	    (!r->head.has_length || length_met(r) || is_bodyless(r));
 }
 
@@ -81,10 +83,14 @@ void
 run_over(struct run *r)
 {
 	run_out_head(r, true);
-	if (is_whole(r) || is_passable(r))
-		tell(r, IDEM_RUN_FINISHED, IDEM_PROBLEM_NONE);
-	else
+	if (!is_whole(r) && !is_passable(r)) {
 		tell(r, IDEM_RUN_CUT, why_cut(r));
+	} else if (run_page_waits(r)) {
+		r->over = true;		/* run_page.c calls again */
+		close_all(r);
+	} else {
+		tell(r, IDEM_RUN_FINISHED, IDEM_PROBLEM_NONE);
+	}
 }
 
 void
@@ -98,24 +104,22 @@ run_client_gone(struct run *r)
 {
 	if (r->keyed || r->told)
 		return;
-	if (r->call != NULL) {
+	run_page_free(r);
+	if (r->over) {
+		run_over(r);
+	} else if (r->call != NULL) {
 		/* Nobody would read it: as a web server closes its backend. */
 		r->how = RUN_STOPPED;
 		run_over(r);
-	} else
+	} else {
 		run_cgi_client_gone(r);
+	}
 }
 
 void
 run_drained(struct run *r)
 {
-	if (!r->paused)
-		return;
-	r->paused = false;
-	if (r->call != NULL)
-		backend_pause(r->call, false);
-	else
-		run_cgi_pause(r, false);
+	run_out_resume(r);
 }
 
 /* --- start ---------------------------------------------------------------- */
@@ -144,16 +148,39 @@ run_new(struct visit *v, bool keyed)
 	return r;
 }
 
+/* A form's token was for us: its program gets the form without. */
+static enum idem_problem
+strip(struct visit *v)
+{
+	enum idem_problem problem = IDEM_PROBLEM_NONE;
+	struct detail *d = v->detail;
+
+	if (d->form == NULL || v->route->form_token == NULL)
+		return problem;
+	if (idem_form_cut(d->form)->too_many)
+		problem = IDEM_PROBLEM_REQUEST_BROKEN;
+	else if (!form_strip(&d->body, idem_form_cut(d->form)))
+		problem = IDEM_PROBLEM_BUSY;
+	idem_form_free(d->form);	/* once */
+	d->form = NULL;
+	return problem;
+}
+
 void
 run_start(struct visit *v, bool keyed)
 {
 	struct run *r = run_new(v, keyed);
+	enum idem_problem problem = strip(v);
 
 	/* What two readers make two things of is no request. */
 	if (r != NULL && !front_agrees(&v->lobby->front, &v->detail->params)) {
 		log_line(&v->lobby->log, "run=%llu not-started=\"libfcgi reads "
 		    "its parameters otherwise\"", (unsigned long long)r->id);
 		run_not_started(r, IDEM_PROBLEM_REQUEST_BROKEN);
+		return;
+	}
+	if (r != NULL && problem != IDEM_PROBLEM_NONE) {
+		run_not_started(r, problem);
 		return;
 	}
 	if (r != NULL && (v->route->program.kind == PROGRAM_FASTCGI ?
@@ -175,6 +202,7 @@ run_free(struct run *r)
 		return;
 	close_all(r);
 	run_cgi_free(r);
+	run_page_free(r);
 	if (r->prev != NULL)
 		r->prev->next = r->next;
 	else
@@ -204,7 +232,7 @@ run_saved(struct run *r, size_t kept_max, bool *kept)
 	struct idem_buf body = { 0 };
 
 	/* So that fronts see a cut (doc/design.md, 4). */
-	if (!r->head.has_length && !is_bodyless(r))
+	if ((!r->head.has_length || r->page != NULL) && !is_bodyless(r))
 		idem_buf_printf(&r->head.lines, "Content-Length: %llu\r\n",
 		    (unsigned long long)r->body.len);
 	saved.lines = idem_buf_bytes(&r->head.lines);

@@ -6,6 +6,8 @@
 #include "cgi_head.h"
 #include "keeper.h"
 #include "loop.h"
+#include "mint.h"
+#include "page.h"
 #include "spool.h"
 
 /*
@@ -45,12 +47,16 @@ struct run {
 	struct idem_buf err_line;
 	uint64_t err_len;	/* in the log, about */
 	uint64_t err_left_out;	/* bytes that are not */
-	uint64_t passed;	/* bytes of body, streamed or captured */
+	uint64_t passed;	/* bytes of body that it wrote */
+	struct page *page;	/* its answer is one with tokens; or NULL */
+	struct mint_ask *asked;	/* for one of these; or NULL */
 	bool keyed;
 	bool head_done, head_broken;
 	bool eof;		/* of its output */
+	bool over;		/* and its end is there: only its page waits */
 	bool told;
-	bool paused;		/* the connection is slow: not reading */
+	bool paused;		/* the connection is slow, or its page waits:
+				   not reading */
 	/* run_cgi.c */
 	struct watch out, err;
 	int err_fd;		/* watched or not; -1: closed */
@@ -86,6 +92,16 @@ void run_not_started(struct run *, enum idem_problem);
 void run_out_bytes(struct run *, struct idem_bytes);
 /* Is the head there?  `ended`: nothing more comes. */
 void run_out_head(struct run *, bool ended);
+/* Bytes of its answer's body, as they are to be sent or stored. */
+void run_out_pass(struct run *, struct idem_bytes);
+/* Read on, if nothing is waited for any longer. */
+void run_out_resume(struct run *);
+
+/* run_page.c: its answer, if that is a page with tokens (page.h). */
+void run_page_begin(struct run *);	/* its head is whole */
+bool run_page_waits(const struct run *);
+bool run_page_failed(const struct run *);
+void run_page_free(struct run *);
 
 /* run_err.c: what it says on standard error goes to the log, up to a limit, or
    to the front. */

@@ -357,7 +357,7 @@ run_cgi_start(struct run *r)
 		.owner = v->x.owner,
 		.slot = v->slot,
 		.limit_ms = route->limit_ms,
-		.not_after_ms = r->keyed ?
+		.not_after_ms = v->x.gate.claimed ?
 		    v->x.claim_sent_ms + route->policy.lease_ms : 0,
 		.in = -1, .out = -1, .err = -1
 	};

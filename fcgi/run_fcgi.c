@@ -68,17 +68,16 @@ is_safe(const char *method)
 }
 
 /*
- * As the keeper's, a keyed run is not begun after its claim's lease: that much
- * time is there to reach an application.  False: none is.
+ * As the keeper's, a claimed run is not begun after its claim's lease: that
+ * much time is there to reach an application.  False: none is.
  */
 static bool
-within_lease(const struct run *r, uint32_t *connect_ms)
+within_lease(const struct visit *v, uint32_t *connect_ms)
 {
-	const struct visit *v = r->visit;
 	int64_t left_ms = v->x.claim_sent_ms + v->route->route.policy.lease_ms -
 	    idem_boot_ms(&idem_clock_real);
 
-	if (!r->keyed)
+	if (!v->x.gate.claimed)
 		return true;
 	if (*connect_ms == 0 || left_ms < *connect_ms)
 		*connect_ms = left_ms > 0 ? (uint32_t)left_ms : 0;
@@ -118,7 +117,7 @@ run_fcgi_start(struct run *r)
 	request.params = idem_buf_bytes(&params);
 	if (request.body_len > 0)
 		request.body = spool_fd(&v->detail->body);
-	if (idem_buf_ok(&params) && within_lease(r, &request.connect_ms) &&
+	if (idem_buf_ok(&params) && within_lease(v, &request.connect_ms) &&
 	    (request.body_len == 0 || request.body != -1))
 		r->call = backend_start(r->lobby->backends, &request, r);
 	else if (request.body != -1)

@@ -7,7 +7,7 @@
 
 #define QUEUED_MAX (256u * 1024u)	/* streamed, not yet taken */
 
-static void
+static bool
 stream_head(struct run *r)
 {
 	struct conn *conn = r->visit->conn;
@@ -18,14 +18,15 @@ stream_head(struct run *r)
 		.status = idem_buf_bytes(&r->head.status),
 		.lines = idem_buf_bytes(&r->head.lines)
 	};
+	bool good;
 
 	idem_reply_answer(&head, &saved, r->visit->admit == IDEM_EXEMPT &&
 	    r->visit->key_sent ? IDEM_SAYS_IGNORED : IDEM_SAYS_NONE, NULL);
-	if (idem_buf_ok(&head))
+	good = idem_buf_ok(&r->head.lines) && idem_buf_ok(&head);
+	if (good)
 		conn_write(conn, idem_buf_bytes(&head));
-	else
-		r->head_broken = true;
 	idem_buf_free(&head);
+	return good;
 }
 
 /* A program that writes more than it declared is cut there. */
@@ -42,16 +43,30 @@ within_length(const struct run *r, struct idem_bytes body)
 	return body;
 }
 
-static void
-pause_if_slow(struct run *r)
+static bool
+must_wait(const struct run *r)
 {
-	if (conn_queued(r->visit->conn) <= QUEUED_MAX || r->paused)
-		return;
-	r->paused = true;
+	const struct conn *conn = r->visit->conn;
+
+	return run_page_waits(r) || (!r->keyed && conn != NULL &&
+	    conn_queued(conn) > QUEUED_MAX);
+}
+
+static void
+set_paused(struct run *r, bool paused)
+{
+	r->paused = paused;
 	if (r->call != NULL)
-		backend_pause(r->call, true);
+		backend_pause(r->call, paused);
 	else
-		run_cgi_pause(r, true);
+		run_cgi_pause(r, paused);
+}
+
+void
+run_out_resume(struct run *r)
+{
+	if (r->paused && !must_wait(r))
+		set_paused(r, false);
 }
 
 /* Of an answer that has none a program may write one all the same. */
@@ -59,6 +74,15 @@ static bool
 has_body(const struct run *r)
 {
 	return !r->visit->head && r->head.code != 204 && r->head.code != 304;
+}
+
+void
+run_out_pass(struct run *r, struct idem_bytes body)
+{
+	if (r->keyed)
+		spool_add(&r->body, body);
+	else if (r->visit->conn != NULL)
+		conn_write(r->visit->conn, body);
 }
 
 static void
@@ -70,12 +94,12 @@ body_bytes(struct run *r, struct idem_bytes body)
 	r->passed += body.len;
 	if (!has_body(r))
 		return;
-	if (r->keyed) {
-		spool_add(&r->body, body);
-	} else if (r->visit->conn != NULL) {
-		conn_write(r->visit->conn, body);
-		pause_if_slow(r);
-	}
+	if (r->page != NULL)
+		page_add(r->page, body);
+	else
+		run_out_pass(r, body);
+	if (!r->paused && must_wait(r))
+		set_paused(r, true);
 }
 
 static void
@@ -83,12 +107,14 @@ head_whole(struct run *r)
 {
 	struct idem_bytes rest = idem_buf_bytes(&r->raw);
 
-	r->head_done = true;
-	if (!r->keyed && r->visit->conn != NULL)
-		stream_head(r);
+	if (has_body(r))
+		run_page_begin(r);
+	r->head_done = r->keyed || r->visit->conn == NULL || stream_head(r);
+	r->head_broken = !r->head_done;
 	rest.at = (const char *)rest.at + r->head.size;
 	rest.len -= r->head.size;
-	body_bytes(r, rest);
+	if (r->head_done)
+		body_bytes(r, rest);
 	idem_buf_free(&r->raw);
 }
 

@@ -206,19 +206,82 @@ shm_end_next(struct shm *shm, uint64_t *seen, struct idem_digest *key,
 	return -1;
 }
 
+/* --- outages -------------------------------------------------------------- */
+
+/* All workers in one word, so that of two at once one is the first. */
+_Static_assert(SHM_WORKERS_MAX <= 64, "a bit a worker");
+
+static bool
+finds(struct shm *shm, unsigned which, uint32_t worker, bool away)
+{
+	uint_fast64_t own = (uint_fast64_t)1 << worker;
+
+	if (away)
+		return atomic_fetch_or(&shm->away[which], own) == 0;
+	return atomic_fetch_and(&shm->away[which], ~own) == own;
+}
+
+bool
+shm_away_set(struct shm *shm, uint32_t worker, unsigned bit, bool away)
+{
+	unsigned i;
+
+	for (i = 0; i < SHM_AWAYS; i++)
+		if (bit == 1u << i)
+			return finds(shm, i, worker, away);
+	return false;
+}
+
+unsigned
+shm_away(const struct shm *shm)
+{
+	unsigned i, away = 0;
+
+	for (i = 0; i < SHM_AWAYS; i++)
+		if (atomic_load(&shm->away[i]) != 0)
+			away |= 1u << i;
+	return away;
+}
+
+unsigned
+shm_away_clear(struct shm *shm, uint32_t worker)
+{
+	unsigned i, changed = 0;
+
+	for (i = 0; i < SHM_AWAYS; i++)
+		if (finds(shm, i, worker, false))
+			changed |= 1u << i;
+	return changed;
+}
+
+void
+shm_fallback_until(struct shm *shm, int64_t wall_ms)
+{
+	int_fast64_t until = atomic_load(&shm->fallback_until_ms);
+
+	while (until < wall_ms && !atomic_compare_exchange_weak(
+	    &shm->fallback_until_ms, &until, wall_ms))
+		;
+}
+
 /* --- making --------------------------------------------------------------- */
+
+static int
+make_wake(int *fd)
+{
+	*fd = eventfd(0, EFD_NONBLOCK | EFD_CLOEXEC);
+	return *fd < 0 ? -1 : 0;
+}
 
 static int
 make_wakes(struct shm *shm)
 {
 	uint32_t i;
 
-	for (i = 0; i < shm->workers; i++) {
-		shm->wake[i] = eventfd(0, EFD_NONBLOCK | EFD_CLOEXEC);
-		if (shm->wake[i] < 0)
+	for (i = 0; i < shm->workers; i++)
+		if (make_wake(&shm->wake[i]) == -1)
 			return -1;
-	}
-	return 0;
+	return make_wake(&shm->wake_master);
 }
 
 void
@@ -231,6 +294,8 @@ shm_free(struct shm *shm)
 	for (i = 0; i < SHM_WORKERS_MAX; i++)
 		if (shm->wake[i] >= 0)
 			close(shm->wake[i]);
+	if (shm->wake_master >= 0)
+		close(shm->wake_master);
 	shm_page_drop(shm);
 	munmap(shm, sizeof *shm);
 }
@@ -255,6 +320,7 @@ shm_new(uint32_t slots, uint32_t workers, int folder)
 	shm->page_file = -1;
 	for (i = 0; i < SHM_WORKERS_MAX; i++)
 		shm->wake[i] = -1;
+	shm->wake_master = -1;
 	if (shm_page_make(shm) == 0 && make_wakes(shm) == 0)
 		return shm;
 	saved = errno;

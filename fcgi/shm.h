@@ -15,6 +15,7 @@
 #define SHM_WORKERS_MAX 64
 #define SHM_SLOTS_MAX 1024
 #define SHM_ENDS 1024		/* ring; a power of two */
+#define SHM_PATH 1024
 
 enum shm_count {	/* each also a name for idemctl stats */
 	SHM_REQUESTS, SHM_KEYED, SHM_STARTS, SHM_STORED, SHM_REPLAYED,
@@ -22,9 +23,14 @@ enum shm_count {	/* each also a name for idemctl stats */
 	SHM_EXPIRED, SHM_NOT_STARTED, SHM_UNRECORDED, SHM_NOT_KEPT,
 	SHM_IGNORED, SHM_UNKEYED, SHM_BROKEN_PEERS, SHM_TWO_RUNS,
 	SHM_LEASES_LOST, SHM_LOBBY_DEATHS, SHM_KEEPER_DEATHS, SHM_STORE_ERRORS,
-	SHM_DROPPED, SHM_RELEASED, SHM_RELOADS,
+	SHM_DROPPED, SHM_RELEASED, SHM_RELOADS, SHM_UNPROTECTED, SHM_VOID_TOKEN,
+	SHM_OUTAGES, SHM_CACHE_OUTAGES, SHM_TOKENS, SHM_TOKENS_REFUSED,
+	SHM_REDIS_HITS, SHM_ALERTS,
 	SHM_COUNTS
 };
+
+enum { SHM_AWAY_SHARED = 1, SHM_AWAY_CACHE = 2, SHM_FOREIGN_LEDGER = 4 };
+#define SHM_AWAYS 3		/* bits of these */
 
 #define SHM_KEY_WORDS (IDEM_DIGEST_LEN / sizeof(uint64_t))
 
@@ -33,6 +39,27 @@ struct shm_end {		/* words: tearing is seen, not undefined */
 	atomic_uint_fast64_t key[SHM_KEY_WORDS];
 	atomic_uint_fast64_t how;	/* enum idem_waited */
 	atomic_uint_fast64_t check;	/* over all of these */
+};
+
+/*
+ * What the operator is to be told (alert.h): how often, of each kind, and the
+ * newest of each in words.
+ */
+#define SHM_ALERTS_MAX 16	/* kinds */
+#define SHM_SAYINGS 4		/* so many may be written at once */
+#define SHM_WHAT 192		/* bytes of a text, with its NUL */
+#define SHM_WHAT_WORDS (SHM_WHAT / sizeof(uint64_t))
+
+struct shm_saying {		/* words, as an end's */
+	atomic_uint_fast64_t number;	/* of its kind, from 1 */
+	atomic_uint_fast64_t at_ms;	/* wall clock */
+	atomic_uint_fast64_t what[SHM_WHAT_WORDS];
+	atomic_uint_fast64_t check;	/* over all of these */
+};
+
+struct shm_alert {
+	atomic_uint_fast64_t count;
+	struct shm_saying newest[SHM_SAYINGS];
 };
 
 struct shm_page;		/* the counters, perhaps a file's page */
@@ -49,7 +76,17 @@ struct shm {
 	atomic_uint_fast64_t ends;	/* sequence of the last end */
 	struct shm_end ring[SHM_ENDS];
 	atomic_uint_fast64_t next_keeper;	/* numbers of keepers, from 1 */
+	atomic_uint_fast64_t away[SHM_AWAYS];	/* of SHM_AWAY_* by bit: which
+						   workers find it so */
+	/* on_outage = "database": until then (wall clock) its records are
+	   looked up first. */
+	atomic_int_fast64_t fallback_until_ms;
+	/* on_outage = "memory": path of its ledger (memory.h); "": there is
+	   none.  Set once, before who needs it is told. */
+	char memory[SHM_PATH];
+	struct shm_alert alert[SHM_ALERTS_MAX];
 	int wake[SHM_WORKERS_MAX];	/* eventfds, inherited by all */
+	int wake_master;		/* the same, for alerts */
 	struct shm_page *page;		/* mapped at one address in all */
 	char page_name[32];		/* in page_folder; "": no file */
 	int page_folder, page_file;
@@ -82,6 +119,22 @@ int shm_end_next(struct shm *, uint64_t *seen, struct idem_digest *key,
     enum idem_waited *how);
 /* Wake all workers: one of them has died; they ask about every key. */
 void shm_wake_all(struct shm *);
+
+/*
+ * A worker finds something (one SHM_AWAY_* bit) away, or not so.  Whether that
+ * changes it for the instance as a whole: exactly one worker is told true for
+ * each change.
+ */
+bool shm_away_set(struct shm *, uint32_t worker, unsigned bit, bool away);
+/* What any worker finds away. */
+unsigned shm_away(const struct shm *);
+/* By the master once a worker is dead: its finds are nobody's.  The bits that
+   this changed for the whole. */
+unsigned shm_away_clear(struct shm *, uint32_t worker);
+
+/* The records of on_outage = "database" are looked up until then; what was said
+   before, if that is later, stays said. */
+void shm_fallback_until(struct shm *, int64_t wall_ms);
 
 void shm_add(struct shm *, enum shm_count, uint64_t n);
 uint64_t shm_count(const struct shm *, enum shm_count);

@@ -46,6 +46,14 @@ static const char *const count_texts[SHM_COUNTS] = {
 	[SHM_DROPPED] = "dropped-params",
 	[SHM_RELEASED] = "released",
 	[SHM_RELOADS] = "reloads",
+	[SHM_UNPROTECTED] = "unprotected",
+	[SHM_VOID_TOKEN] = "void-token",
+	[SHM_OUTAGES] = "outages",
+	[SHM_CACHE_OUTAGES] = "cache-outages",
+	[SHM_TOKENS] = "tokens",
+	[SHM_TOKENS_REFUSED] = "tokens-refused",
+	[SHM_REDIS_HITS] = "redis-hits",
+	[SHM_ALERTS] = "alerts",
 };
 
 void

@@ -9,11 +9,13 @@
 #define SWEEP_MS 1000
 #define SWEEP_ROWS 100
 #define TIDY_ROUNDS 600
+#define ONLY_ONE_OF 64u		/* a round asks Redis up to 1,000 times */
 
 /*
  * What nobody asks for: runs that died with their worker are made unknown, and
- * rows past their time leave the ledger.  Each worker does it, a second apart
- * and a little at a time; two at once do no harm.
+ * rows past their time leave the store.  Each worker does it, a second apart
+ * and a little at a time; two at once do no harm.  Redis is gone through page
+ * by page, whatever lies there: its keys have no order.
  */
 static void rest(struct lobby *, bool more);
 
@@ -24,28 +26,29 @@ lobby_of(struct timer *t)
 }
 
 static struct idem_store_call
-call_of(struct lobby *lobby, enum idem_store_op op, idem_store_done *done)
+call_of(struct sweep *sweep, enum idem_store_op op, idem_store_done *done)
 {
 	return (struct idem_store_call){
 		.op = op,
-		.deadline_ms = loop_now(lobby->loop) + LOBBY_CALL_MS,
+		.deadline_ms = loop_now(sweep->lobby->loop) + LOBBY_CALL_MS,
 		.max = SWEEP_ROWS,
+		.any_order = true,
 		.done = done,
-		.arg = lobby
+		.arg = sweep
 	};
 }
 
 static void
-start(struct lobby *lobby, const struct idem_store_call *call)
+start(struct sweep *sweep, const struct idem_store_call *call)
 {
-	lobby->sweep_pending++;
-	lobby->store->ops->start(lobby->store, call);
+	sweep->lobby->sweep_pending++;
+	sweep->store->ops->start(sweep->store, call);
 }
 
 static void
 swept(void *arg, const struct idem_store_result *r)
 {
-	struct lobby *lobby = arg;
+	struct lobby *lobby = ((struct sweep *)arg)->lobby;
 
 	lobby->sweep_pending--;
 	rest(lobby, r->write == IDEM_WRITTEN && r->more);
@@ -55,47 +58,52 @@ swept(void *arg, const struct idem_store_result *r)
 static void
 marked(void *arg, const struct idem_store_result *r)
 {
-	struct lobby *lobby = arg;
+	struct lobby *lobby = ((struct sweep *)arg)->lobby;
 
 	lobby->sweep_pending--;
 	rest(lobby, false);
-	if (r->write == IDEM_WRITTEN)
-		waiting_ask_all(lobby);
+	if (r->write != IDEM_WRITTEN)
+		return;
+	waiting_ask_all(lobby);
+	lobby_alert(lobby, ALERT_UNKNOWN_KEY, NULL);
 }
 
 static void
-judge(struct lobby *lobby, const struct idem_listed *row, int64_t now_ms)
+judge(struct sweep *sweep, const struct idem_listed *row, int64_t now_ms)
 {
+	struct lobby *lobby = sweep->lobby;
 	struct idem_store_call call;
-	char key[9];
+	char key[LOBBY_KEY];
 
-	if (lobby_proof(lobby, &row->record, now_ms) == IDEM_PROOF_NONE)
+	if (lobby_proof(lobby, sweep->store, &row->record, now_ms) ==
+	    IDEM_PROOF_NONE)
 		return;
-	idem_hex(row->key.at, 4, key);
+	lobby_key(&row->key, true, key);	/* it may be one */
 	log_line(&lobby->log, "key=%s attempt=%u state=unknown source=sweep",
 	    key, row->record.attempt);
-	call = call_of(lobby, IDEM_STORE_UNKNOWN, marked);
+	call = call_of(sweep, IDEM_STORE_UNKNOWN, marked);
 	call.key = row->key;
 	call.owner = row->record.owner;
 	call.attempt = row->record.attempt;
-	start(lobby, &call);
+	start(sweep, &call);
 	shm_end_put(lobby->shm, lobby->worker, &row->key, IDEM_WOKEN_UNSURE);
 }
 
 static void
 listed(void *arg, const struct idem_store_result *r)
 {
-	struct lobby *lobby = arg;
+	struct sweep *sweep = arg;
 	uint32_t i;
 
-	lobby->sweep_pending--;
+	sweep->lobby->sweep_pending--;
 	for (i = 0; i < r->count; i++)
-		judge(lobby, &r->listed[i], r->now_ms);
+		judge(sweep, &r->listed[i], r->now_ms);
+	sweep->cursor = r->write == IDEM_WRITTEN ? r->cursor : 0;
 	if (r->write == IDEM_WRITTEN && r->more && r->count > 0)
-		lobby->sweep_after = r->listed[r->count - 1].key;
+		sweep->after = r->listed[r->count - 1].key;
 	else
-		memset(&lobby->sweep_after, 0, sizeof lobby->sweep_after);
-	rest(lobby, false);
+		memset(&sweep->after, 0, sizeof sweep->after);
+	rest(sweep->lobby, false);
 }
 
 /* What runs left behind whose lobby had died; the first worker does it. */
@@ -111,19 +119,32 @@ tidy(struct lobby *lobby)
 }
 
 static void
+one(struct sweep *sweep)
+{
+	struct idem_store_call call;
+
+	call = call_of(sweep, IDEM_STORE_LIST, listed);
+	call.key = sweep->after;
+	call.cursor = sweep->cursor;
+	call.states = 1u << IDEM_STATE_IN_PROGRESS;
+	start(sweep, &call);
+	call = call_of(sweep, IDEM_STORE_SWEEP, swept);
+	start(sweep, &call);
+}
+
+static void
 due(struct timer *t, int64_t now_ms)
 {
 	struct lobby *lobby = lobby_of(t);
-	struct idem_store_call call;
+	size_t i;
 
 	(void)now_ms;
 	tidy(lobby);
-	call = call_of(lobby, IDEM_STORE_LIST, listed);
-	call.key = lobby->sweep_after;
-	call.states = 1u << IDEM_STATE_IN_PROGRESS;
-	start(lobby, &call);
-	call = call_of(lobby, IDEM_STORE_SWEEP, swept);
-	start(lobby, &call);
+	lobby->sweeps[SWEEP_MEMORY].store = lobby->stores.memory;
+	for (i = 0; i < SWEEPS; i++)
+		if (lobby->sweeps[i].store != NULL)
+			one(&lobby->sweeps[i]);
+	rest(lobby, false);
 }
 
 /* The next round, once all of this one is answered; sooner if there is more. */
@@ -146,10 +167,35 @@ sweep_once(struct lobby *lobby)
 		due(&lobby->sweep, loop_now(lobby->loop));
 }
 
+/*
+ * All that share it would do the same: one a host is enough, and of those that
+ * serve one request each one of many.  None of these goes on where another was,
+ * so it begins anywhere: Redis takes any number for a place.
+ */
+static struct idem_store *
+redis_to_sweep(struct lobby *lobby)
+{
+	struct idem_store *store = lobby->stores.redis[IDEM_SCHEME_SCRIPT];
+	uint64_t chance;
+
+	if (store == NULL || lobby->worker != 0 || !lobby->only)
+		return lobby->worker == 0 ? store : NULL;
+	if (!idem_random(&chance, sizeof chance) || chance % ONLY_ONE_OF != 0)
+		return NULL;
+	lobby->sweeps[SWEEP_REDIS].cursor = chance >> 32;
+	return store;
+}
+
 /* Workers start apart, so that they do not meet at the ledger. */
 void
 sweep_start(struct lobby *lobby)
 {
+	size_t i;
+
+	lobby->sweeps[SWEEP_LEDGER].store = lobby->stores.ledger;
+	lobby->sweeps[SWEEP_REDIS].store = redis_to_sweep(lobby);
+	for (i = 0; i < SWEEPS; i++)
+		lobby->sweeps[i].lobby = lobby;
 	lobby->sweep.due = due;
 	loop_timer(lobby->loop, &lobby->sweep, loop_now(lobby->loop) +
 	    SWEEP_MS * (int64_t)(lobby->worker + 1) / lobby->shm->workers);

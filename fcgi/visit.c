@@ -48,6 +48,7 @@ detail_free(struct detail *d)
 	idem_fingerprint_free(&d->fingerprint);
 	idem_form_free(d->form);
 	idem_buf_free(&d->path);
+	free(d->wanted);
 	spool_free(&d->body);
 	free(d);
 }
@@ -59,6 +60,8 @@ visit_free(struct visit *v)
 
 	loop_timer_stop(lobby->loop, &v->wait);
 	loop_timer_stop(lobby->loop, &v->renew);
+	if (v->mint != NULL)
+		mint_forget(v->mint);
 	run_free(v->run);
 	detail_free(v->detail);
 	idem_exchange_free(&v->x);
@@ -68,14 +71,32 @@ visit_free(struct visit *v)
 	free(v);
 }
 
+/* Has its fallback anything that Redis may not know? */
+static bool
+look_fallback(const struct visit *v)
+{
+	const struct idem_policy *policy = &v->route->route.policy;
+
+	return policy->arbiter == IDEM_ARBITER_REDIS &&
+	    policy->on_outage == IDEM_TO_DATABASE &&
+	    atomic_load(&v->lobby->shm->fallback_until_ms) >
+	    idem_wall_ms(&idem_clock_real);
+}
+
 /* Its route says how it goes; its gate keeps a copy. */
 void
 visit_begin_exchange(struct visit *v)
 {
-	v->x.times = v->route != NULL ? &v->route->route.times : &no_times;
-	v->x.anew = v->route != NULL && v->route->route.anew;
-	idem_exchange_init(&v->x, v->route != NULL ?
-	    &v->route->route.policy : &idem_policy_default);
+	struct idem_policy policy = idem_policy_default;
+
+	v->x.times = &no_times;
+	if (v->route != NULL) {
+		v->x.times = &v->route->route.times;
+		v->x.anew = v->route->route.anew;
+		policy = v->route->route.policy;
+		policy.look_fallback = look_fallback(v);
+	}
+	idem_exchange_init(&v->x, &policy);
 }
 
 struct idem_bytes
@@ -93,6 +114,10 @@ body_over(struct visit *v)
 	struct idem_event ev = { .op = IDEM_ADMIT };
 
 	loop_timer_stop(lobby->loop, &v->wait);
+	if (v->detail->wanted != NULL) {
+		visit_mint(v);
+		return;
+	}
 	visit_admit_whole(v);
 	if (v->admit == IDEM_KEYED)
 		shm_add(lobby->shm, SHM_KEYED, 1);
@@ -101,6 +126,7 @@ body_over(struct visit *v)
 	ev.admit = v->admit;
 	ev.problem = v->refused;
 	ev.key_sent = v->key_sent;
+	ev.old = v->x.old;
 	v->admitted = true;
 	visit_begin_exchange(v);
 	visit_tell(v, &ev);

@@ -36,6 +36,19 @@ key_problem(enum idem_key_state state)
 
 /* --- with its parameters -------------------------------------------------- */
 
+/* Of the endpoint for tokens it has neither a route nor a key. */
+static void
+admit_mint(struct visit *v)
+{
+	struct detail *d = v->detail;
+
+	d->wanted = calloc(1, sizeof *d->wanted);
+	if (d->wanted == NULL)
+		refuse(v, IDEM_PROBLEM_BUSY);
+	else if (v->admit != IDEM_REFUSED)
+		v->admit = IDEM_EXEMPT;
+}
+
 /* Without the NUL at its end. */
 static struct idem_bytes
 path_of(const struct detail *d)
@@ -54,6 +67,8 @@ find_route(struct visit *v)
 		refuse(v, IDEM_PROBLEM_BUSY);
 	else if (!readable)
 		refuse(v, IDEM_PROBLEM_REQUEST_BROKEN);
+	else if (visit_mint_is(v))
+		admit_mint(v);
 	else
 		switch (conf_find(v->conf, path_of(d), d->method, &v->route)) {
 		case CONF_COVERED:
@@ -174,7 +189,7 @@ visit_admit_body(struct visit *v, struct idem_bytes bytes)
 {
 	struct detail *d = v->detail;
 
-	if (v->admit == IDEM_REFUSED)
+	if (v->admit == IDEM_REFUSED || d->wanted != NULL)
 		return;
 	spool_add(&d->body, bytes);
 	if (d->hashed)
@@ -190,7 +205,7 @@ visit_admit_body(struct visit *v, struct idem_bytes bytes)
 /*
  * Of an upload in chunks, or one whose front says nothing of its length,
  * nobody knows before its end.  But GET and HEAD have no body unless a length
- * says so.
+ * says so, and who wants a token says nothing in one.
  */
 bool
 visit_admit_body_due(const struct visit *v)
@@ -198,6 +213,8 @@ visit_admit_body_due(const struct visit *v)
 	const struct detail *d = v->detail;
 	bool none = v->head || strcmp(d->method, "GET") == 0;
 
+	if (d->wanted != NULL)
+		return true;
 	return (d->stated || none) && d->body.len == d->length &&
 	    idem_params_get(&d->params, "HTTP_TRANSFER_ENCODING") == NULL;
 }
@@ -285,17 +302,58 @@ is_anybodys(const struct visit *v)
 	    IDEM_SOURCE_CONTENT) != NULL;
 }
 
-static void
+/*
+ * A token is its own key, whoever sends it; so whose request it was guards its
+ * answer, as credentials do.
+ */
+static enum idem_problem
+identify_token(struct visit *v)
+{
+	struct idem_digest scope = v->x.key;
+	const struct idem_bytes parts[] = {
+		{ v->x.guard.at, sizeof v->x.guard.at },
+		{ scope.at, sizeof scope.at }
+	};
+	enum idem_problem problem = visit_token(v);
+
+	if (problem != IDEM_PROBLEM_NONE)
+		return problem;
+	return idem_guard(parts, 2, &v->x.guard) ? IDEM_PROBLEM_NONE :
+	    IDEM_PROBLEM_BUSY;
+}
+
+static enum idem_problem
 identify(struct visit *v)
 {
+	static const struct idem_key any = { .at = "token", .len = 5 };
 	const struct idem_route *r = &v->route->route;
+	bool token = r->policy.arbiter == IDEM_ARBITER_TOKEN;
 	struct detail *d = v->detail;
 
 	if (!idem_route_store_key(r, &d->params, program_name(v),
-	    &d->found.key, &v->x.key, &v->identity) ||
+	    token ? &any : &d->found.key, &v->x.key, &v->identity) ||
 	    !idem_route_guard(r, &d->params, &v->x.guard) ||
 	    !new_owner(v->lobby, &v->x.owner))
-		refuse(v, IDEM_PROBLEM_BUSY);
+		return IDEM_PROBLEM_BUSY;
+	return token ? identify_token(v) : IDEM_PROBLEM_NONE;
+}
+
+static bool
+is_served(struct visit *v)
+{
+	return v->route->route.policy.arbiter != IDEM_ARBITER_LEDGER ||
+	    stores_ledger_is_ours(&v->lobby->stores);
+}
+
+static void
+admit_keyed(struct visit *v)
+{
+	enum idem_problem problem = identify(v);
+
+	if (problem == IDEM_PROBLEM_NONE && !is_served(v))
+		problem = IDEM_PROBLEM_STORE_AWAY;
+	if (problem != IDEM_PROBLEM_NONE)
+		refuse(v, problem);
 	else if (is_anybodys(v))
 		v->key_sent = false;
 	else
@@ -335,5 +393,5 @@ visit_admit_whole(struct visit *v)
 	if (key_problem(d->found.state) != IDEM_PROBLEM_NONE)
 		refuse(v, key_problem(d->found.state));
 	else if (v->key_sent && v->admit != IDEM_REFUSED)
-		identify(v);
+		admit_keyed(v);
 }

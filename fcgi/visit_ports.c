@@ -2,6 +2,7 @@
 #include "lobby.h"
 
 #include <stddef.h>
+#include <string.h>
 
 static struct visit *
 visit_of(struct idem_exchange *x)
@@ -13,18 +14,6 @@ static struct visit *
 visit_of_wait(struct timer *t)
 {
 	return (struct visit *)((char *)t - offsetof(struct visit, wait));
-}
-
-/* --- LOOK ----------------------------------------------------------------- */
-
-static void
-look(struct idem_exchange *x, const struct idem_effect *fx)
-{
-	struct idem_event ev = { .op = IDEM_LOOK, .look = IDEM_LOOK_NOTHING };
-
-	if (fx->where == IDEM_AT_LOCAL)
-		waiting_look(visit_of(x), &ev);
-	idem_exchange_tell(x, &ev);
 }
 
 /* --- SLOT ----------------------------------------------------------------- */
@@ -159,6 +148,8 @@ run(struct idem_exchange *x, const struct idem_effect *fx)
 	v->has_end = false;	/* a take-over: what it was before is over */
 	run_free(v->run);
 	v->run = NULL;
+	if (fx->unprotected)
+		lobby_alert(v->lobby, ALERT_UNPROTECTED, &x->key);
 	run_start(v, !fx->unkeyed);
 	if (v->slot == -1)
 		x->slot = false;
@@ -225,11 +216,19 @@ probe(struct idem_exchange *x, const struct idem_effect *fx)
 
 /* --- CACHE ---------------------------------------------------------------- */
 
-static void
-cache(struct idem_exchange *x, const struct idem_effect *fx)
+/* What is left of its time; a store that found it says until when. */
+static int64_t
+keep_left_ms(const struct idem_exchange *x)
 {
-	const struct idem_event ev = { .op = IDEM_CACHE };
-	const struct visit *v = visit_of(x);
+	if (x->keep_until_ms == 0)
+		return x->times->keep_ms;
+	return x->keep_until_ms - idem_wall_ms(&idem_clock_real);
+}
+
+static void
+keep_here(struct visit *v)
+{
+	struct idem_exchange *x = &v->x;
 	struct lobby *lobby = v->lobby;
 	int64_t age_ms = v->conf->cache_age_ms;
 	const struct idem_cached entry = {
@@ -237,19 +236,32 @@ cache(struct idem_exchange *x, const struct idem_effect *fx)
 		.fingerprint = x->fingerprint,
 		.guard = x->guard,
 		.answer = (uintptr_t)x->answer,
-		.size = x->answer != NULL ? x->answer->len : 0,
+		.size = x->answer->len,
 		.purges = x->purges,
 		.until_ms = loop_now(lobby->loop) + (x->times->keep_ms <
 		    age_ms ? x->times->keep_ms : age_ms)
 	};
+
+	idem_blob_take(x->answer);
+	if (!idem_cache_keep(&lobby->cache, &entry))
+		idem_blob_drop(x->answer);
+}
+
+static void
+cache(struct idem_exchange *x, const struct idem_effect *fx)
+{
+	const struct idem_event ev = { .op = IDEM_CACHE };
+	struct visit *v = visit_of(x);
 	/* When one that was found ends, only the arbiter knows. */
 	bool lasts = !x->anew || v->run != NULL;
 
-	if (fx->where == IDEM_AT_LOCAL && x->answer != NULL && lasts) {
-		idem_blob_take(x->answer);
-		if (!idem_cache_keep(&lobby->cache, &entry))
-			idem_blob_drop(x->answer);
-	}
+	if (fx->where == IDEM_AT_LOCAL && x->answer != NULL && lasts)
+		keep_here(v);
+	if (fx->where == IDEM_AT_REDIS && v->lobby->stores.cache != NULL &&
+	    lasts)
+		idem_redis_cache_put(v->lobby->stores.cache, &x->key,
+		    &x->fingerprint, &x->guard, x->answer, keep_left_ms(x),
+		    x->purges);
 	idem_exchange_tell(x, &ev);
 }
 
@@ -300,18 +312,48 @@ reply(struct idem_exchange *x, const struct idem_effect *fx)
 	visit_reply(visit_of(x), fx);
 }
 
+struct idem_store *
+visit_store(const struct visit *v, enum idem_where where)
+{
+	struct stores *s = &v->lobby->stores;
+
+	switch (where) {
+	case IDEM_AT_FALLBACK:
+		return s->ledger;
+	case IDEM_AT_MEMORY:
+		return s->memory;
+	case IDEM_AT_ARBITER:
+	case IDEM_AT_LOCAL:
+	case IDEM_AT_REDIS:
+		break;
+	}
+	return v->x.issued_only ? stores_token(s, v->token) :
+	    stores_arbiter(s, v->route);
+}
+
 static struct idem_store *
 store(struct idem_exchange *x, enum idem_where where)
 {
-	(void)where;	/* one ledger: on_outage = database needs redis */
-	return visit_of(x)->lobby->store;
+	struct visit *v = visit_of(x);
+
+	/* From now on its records are looked up before Redis. */
+	if (where == IDEM_AT_FALLBACK)
+		shm_fallback_until(v->lobby->shm,
+		    idem_wall_ms(&idem_clock_real) + v->x.times->keep_ms);
+	if (v->run == NULL)
+		v->source = stores_name(&v->lobby->stores,
+		    visit_store(v, where));
+	return visit_store(v, where);
 }
 
 static enum idem_proof
 proof(struct idem_exchange *x, const struct idem_record *record_,
     int64_t now_ms)
 {
-	return lobby_proof(visit_of(x)->lobby, record_, now_ms);
+	const struct visit *v = visit_of(x);
+
+	return lobby_proof(v->lobby, visit_store(v, x->gate.claim_at), record_,
+	    now_ms);
 }
 
 static void
@@ -323,28 +365,55 @@ ended(struct idem_exchange *x, const struct idem_digest *key,
 	v->end = how;
 	v->has_end = true;
 	shm_end_put(v->lobby->shm, v->lobby->worker, key, how);
+	if (how == IDEM_WOKEN_UNKNOWN)
+		lobby_alert(v->lobby, ALERT_UNKNOWN_KEY, key);
 }
 
 /* Two runs of one key, or one run and an operator who spoke too soon. */
+static bool
+is_anothers(const struct idem_exchange *x, const struct idem_record *r)
+{
+	return r->state != IDEM_STATE_ABSENT && (r->attempt != x->attempt ||
+	    memcmp(r->owner.at, x->owner.at, sizeof r->owner.at) != 0);
+}
+
+/* A Redis that was restarted may have forgotten it, or be no arbiter of it. */
 static void
 lost(struct idem_exchange *x, const struct idem_store_result *r)
 {
 	struct lobby *lobby = visit_of(x)->lobby;
 	bool complete = r->op == IDEM_STORE_COMPLETE;
-	char key[9];
+	bool taken = is_anothers(x, &r->record);
+	char key[LOBBY_KEY];
 
-	idem_hex(x->key.at, 4, key);
-	shm_add(lobby->shm, complete ? SHM_TWO_RUNS : SHM_LEASES_LOST, 1);
-	log_line(&lobby->log, "key=%s attempt=%u lost=%s", key, x->attempt,
-	    complete ? "completion" : "lease");
+	lobby_key(&x->key, x->issued_only, key);
+	if (!complete)
+		shm_add(lobby->shm, SHM_LEASES_LOST, 1);
+	if (complete && taken) {
+		shm_add(lobby->shm, SHM_TWO_RUNS, 1);
+		lobby_alert(lobby, ALERT_TWO_RUNS, &x->key);
+	}
+	log_line(&lobby->log, "key=%s attempt=%u lost=%s record=%s", key,
+	    x->attempt, complete ? "completion" : "lease",
+	    taken ? "taken" : r->record.state != IDEM_STATE_ABSENT ? "ours" :
+	    "gone");
 }
 
 static void
 trouble(struct idem_exchange *x, enum idem_store_op op, const char *why,
     bool away)
 {
-	(void)away;
-	lobby_trouble(visit_of(x)->lobby, idem_store_op_text(op), why);
+	const struct visit *v = visit_of(x);
+	struct stores *stores = &v->lobby->stores;
+	struct idem_store *store = visit_store(v, x->gate.claim_at);
+
+	/* One that answers, but in vain, is not away: a full one, a wrong
+	   password.  Nobody else says so. */
+	if (away && stores_is_away(stores, store))
+		shm_add(v->lobby->shm, SHM_STORE_ERRORS, 1);
+	else
+		lobby_trouble(v->lobby, stores_name(stores, store),
+		    idem_store_op_text(op), why);
 }
 
 static void
@@ -363,7 +432,7 @@ now(struct idem_exchange *x)
 }
 
 const struct idem_ports visit_ports = {
-	.look = look,
+	.look = visit_look,
 	.slot = slot,
 	.run = run,
 	.record = record,

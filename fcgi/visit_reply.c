@@ -6,14 +6,14 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-static void
-log_visit(const struct visit *v, int status, enum idem_mark says,
+void
+visit_log(const struct visit *v, int status, enum idem_mark says,
     enum idem_sent sent)
 {
 	struct log *log = &v->lobby->log;
 	char method[32] = "-";
 	char path[512] = "-";
-	char key[9] = "-";
+	char key[LOBBY_KEY] = "-";
 
 	if (v->detail != NULL)
 		log_word(method, sizeof method, v->detail->method);
@@ -22,7 +22,7 @@ log_visit(const struct visit *v, int status, enum idem_mark says,
 		    idem_buf_ok(&v->detail->path) ?
 		    (const char *)v->detail->path.at : "");
 	if (v->admit == IDEM_KEYED)
-		idem_hex(v->x.key.at, 4, key);
+		lobby_key(&v->x.key, v->x.issued_only, key);
 	log_open(log);
 	log_number(log, "request", v->person.number);
 	log_text(log, "method", method);
@@ -56,6 +56,8 @@ count(struct lobby *lobby, enum idem_mark says)
 		{ IDEM_SAYS_IN_PROGRESS, SHM_IN_PROGRESS },
 		{ IDEM_SAYS_UNKNOWN, SHM_UNKNOWN },
 		{ IDEM_SAYS_EXPIRED, SHM_EXPIRED },
+		{ IDEM_SAYS_VOID_TOKEN, SHM_VOID_TOKEN },
+		{ IDEM_SAYS_UNPROTECTED, SHM_UNPROTECTED },
 		{ IDEM_SAYS_NOT_STARTED, SHM_NOT_STARTED },
 		{ IDEM_SAYS_UNRECORDED, SHM_UNRECORDED },
 		{ IDEM_SAYS_RELEASED, SHM_RELEASED },
@@ -184,6 +186,8 @@ note_end(struct visit *v, const struct idem_effect *fx, enum idem_mark says)
 {
 	enum idem_waited end;
 
+	if (says == IDEM_SAYS_UNRECORDED)
+		return;		/* who waits is told when a store has it */
 	if (fx->body == IDEM_BODY_SAVED ||
 	    fx->problem == IDEM_PROBLEM_NOT_KEPT)
 		end = IDEM_WOKEN_COMPLETED;
@@ -215,6 +219,6 @@ visit_reply(struct visit *v, const struct idem_effect *fx)
 	else
 		status = write_saved(v, says);
 	note_end(v, fx, says);
-	log_visit(v, status, says, ev.sent);
+	visit_log(v, status, says, ev.sent);
 	idem_exchange_tell(&v->x, &ev);
 }

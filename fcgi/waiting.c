@@ -53,12 +53,13 @@ kept(const struct idem_blob *answer)
 static bool
 cached(struct visit *v)
 {
+	struct idem_store *store = visit_store(v, IDEM_AT_ARBITER);
 	struct lobby *lobby = v->lobby;
 	uint64_t answer;
 
 	if (!idem_cache_find(&lobby->cache, &v->x.key, &v->x.fingerprint,
-	    &v->x.guard, lobby->store->ops->purges(lobby->store),
-	    loop_now(lobby->loop), &answer))
+	    &v->x.guard, store->ops->purges(store), loop_now(lobby->loop),
+	    &answer))
 		return false;
 	idem_exchange_answer(&v->x,
 	    idem_blob_take((struct idem_blob *)(uintptr_t)answer));
@@ -74,10 +75,10 @@ waiting_look(struct visit *v, struct idem_event *ev)
 	if (v->handed || cached(v)) {
 		v->source = v->handed ? "wait" : "cache";
 		ev->look = IDEM_LOOK_COMPLETED;
-		ev->kept = kept(v->x.answer);
+		ev->kept = v->x.answer != NULL && kept(v->x.answer);
+		ev->unprotected = v->handed && v->handed_unprotected;
 		return;
 	}
-	v->source = "ledger";
 	if (leads(v))
 		return;
 	v->flight = idem_waiters_lead(w, &v->x.key, &v->x.fingerprint,
@@ -182,11 +183,16 @@ unpark(struct parked *p)
 	v->admitted = true;
 	v->html = p->html;
 	v->identity = p->identity;
+	v->token = p->token;
+	v->x.issued_only = p->issued_only;
+	v->x.old = p->old;
+	v->x.history = p->history;
 	v->x.key = f->key;
 	v->x.fingerprint = f->fingerprint;
 	v->x.guard = f->guard;
 	visit_begin_exchange(v);
 	ev.admit = IDEM_KEYED;
+	ev.old = p->old;
 	idem_gate_step(&v->x.gate, &ev);
 	ev = (struct idem_event){
 		.op = IDEM_LOOK, .look = IDEM_LOOK_LED, .now_ms = p->began_ms
@@ -206,9 +212,13 @@ parked_free(struct parked *p)
 	free(p);
 }
 
-/* It has left its flight's list already. */
+/*
+ * It has left its flight's list already.  A completed key may have no answer at
+ * all; who waited for it is told that, too, and does not look again.
+ */
 static struct visit *
-wake(struct parked *p, struct idem_blob *answer)
+wake(struct parked *p, enum idem_waited how, struct idem_blob *answer,
+    bool unprotected)
 {
 	struct visit *v = unpark(p);
 	struct conn *conn = p->conn;
@@ -221,9 +231,11 @@ wake(struct parked *p, struct idem_blob *answer)
 	}
 	if (conn != NULL)
 		conn_set_user(conn, v);
-	if (answer != NULL) {
-		idem_exchange_answer(&v->x, idem_blob_take(answer));
+	if (how == IDEM_WOKEN_COMPLETED) {
+		idem_exchange_answer(&v->x,
+		    answer != NULL ? idem_blob_take(answer) : NULL);
 		v->handed = true;
+		v->handed_unprotected = unprotected;
 	}
 	return v;
 }
@@ -243,7 +255,7 @@ leave_and_wake(struct parked *p, enum idem_waited how)
 	struct idem_waiters *w = &p->lobby->waiters;
 	uint32_t waiter = p->waiter;
 	/* The flight's digests are read before it may close. */
-	struct visit *v = wake(p, NULL);
+	struct visit *v = wake(p, how, NULL, false);
 
 	idem_waiters_leave(w, waiter);
 	woken(v, how);
@@ -282,6 +294,10 @@ parked_new(struct visit *v)
 	p->began_ms = v->began_ms;
 	p->html = v->html;
 	p->identity = v->identity;
+	p->token = v->token;
+	p->issued_only = v->x.issued_only;
+	p->old = v->x.old;
+	p->history = v->x.history;
 	p->timer.due = parked_due;
 	p->person.number = lobby_person_add(lobby, &p->person);
 	p->flight = idem_waiters_find(&lobby->waiters, &v->x.key);
@@ -338,21 +354,23 @@ waiting_park(struct lobby *lobby)
 /* --- ends ----------------------------------------------------------------- */
 
 static struct visit *
-wake_number(struct lobby *lobby, uint32_t who, struct idem_blob *answer)
+wake_number(struct lobby *lobby, uint32_t who, enum idem_waited how,
+    struct idem_blob *answer, bool unprotected)
 {
-	return wake((struct parked *)lobby->people.at[who], answer);
+	return wake((struct parked *)lobby->people.at[who], how, answer,
+	    unprotected);
 }
 
 /* The leader still counts as leading, so the flight stays open meanwhile. */
 static void
 wake_all(struct lobby *lobby, uint32_t flight, enum idem_waited how,
-    struct idem_blob *answer)
+    struct idem_blob *answer, bool unprotected)
 {
 	uint32_t who;
 
 	while ((who = idem_waiters_take(&lobby->waiters, flight)) !=
 	    IDEM_NOWHERE)
-		woken(wake_number(lobby, who, answer), how);
+		woken(wake_number(lobby, who, how, answer, unprotected), how);
 	idem_waiters_left(&lobby->waiters, flight);
 }
 
@@ -369,7 +387,7 @@ promote(struct lobby *lobby, uint32_t flight)
 			idem_waiters_left(&lobby->waiters, flight);
 			return;
 		}
-		v = wake_number(lobby, who, NULL);
+		v = wake_number(lobby, who, IDEM_WOKEN_UNSURE, NULL, false);
 	}
 	flight_of(lobby, flight)->leader = v->person.number;
 	v->flight = flight;
@@ -392,7 +410,8 @@ waiting_left(struct visit *v)
 		return;
 	}
 	completed = v->end == IDEM_WOKEN_COMPLETED;
-	wake_all(lobby, flight, v->end, completed ? v->x.answer : NULL);
+	wake_all(lobby, flight, v->end, completed ? v->x.answer : NULL,
+	    v->x.gate.unprotected);
 }
 
 static void

@@ -2,10 +2,13 @@
 #include "workers.h"
 
 #include "lobby.h"
+#include "spawn.h"
 
 #include <errno.h>
+#include <fcntl.h>
 #include <limits.h>
 #include <signal.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/socket.h>
@@ -45,6 +48,7 @@ let_go(struct master *m, bool keeper)
 	for (i = 0; i < m->shm->workers; i++)
 		if (m->worker[i].control != -1)
 			close(m->worker[i].control);
+	close(m->signals);
 	if (keeper)
 		close(m->listener);
 }
@@ -89,7 +93,8 @@ start_lobby(struct master *m, uint32_t i, int ends[2])
 		.shm = m->shm,
 		.worker = i,
 		.listener = m->listener,
-		.lock_folder = m->lock_folder
+		.lock_folder = m->lock_folder,
+		.memory = m->memory.path
 	};
 	pid_t pid;
 
@@ -105,6 +110,45 @@ start_lobby(struct master *m, uint32_t i, int ends[2])
 	close(ends[1]);
 	if (pid == -1)
 		close(ends[0]);
+	return pid;
+}
+
+/* A clean process: nothing of ours is open, nothing blocked or ignored. */
+static _Noreturn void
+be_command(const char *path, char *const *argv, char *const *envp)
+{
+	int null = open("/dev/null", O_RDONLY | O_CLOEXEC), i;
+	sigset_t none;
+
+	setpgid(0, 0);
+	alarm(ALERT_LIMIT_MS / 1000 + 1);	/* if the master is dead */
+	for (i = 1; i <= SIGRTMAX; i++)
+		signal(i, SIG_DFL);
+	sigemptyset(&none);
+	sigprocmask(SIG_SETMASK, &none, NULL);
+	if (null != -1 && dup2(null, STDIN_FILENO) != -1 &&
+	    dup2(STDERR_FILENO, STDOUT_FILENO) != -1 &&
+	    spawn_close(STDERR_FILENO + 1, ~0u) == 0 && chdir("/") == 0)
+		execve(path, argv, envp);
+	dprintf(STDERR_FILENO, "idemd: alert: %s: %s\n", path,
+	    strerror(errno));
+	_exit(127);
+}
+
+/* Not spawn.h's way: where the command hangs in its start, we would too. */
+pid_t
+workers_command(void *arg, const char *path, char *const *argv,
+    char *const *envp)
+{
+	struct master *m = arg;
+	pid_t pid;
+
+	log_flush(&m->log);
+	pid = fork();
+	if (pid == 0)
+		be_command(path, argv, envp);
+	if (pid > 0)		/* whoever of us is first */
+		setpgid(pid, pid);
 	return pid;
 }
 
@@ -214,6 +258,20 @@ orphan_keeper(struct master *m, struct worker *w)
 	w->keeper = 0;
 }
 
+/* Its next one will see for itself. */
+static void
+forget_away(struct master *m, uint32_t i)
+{
+	unsigned changed = shm_away_clear(m->shm, i);
+
+	if (changed != 0 && !m->stopping)
+		log_line(&m->log, "worker=%u was the last to find%s%s%s", i,
+		    (changed & SHM_AWAY_SHARED) != 0 ? " redis=away" : "",
+		    (changed & SHM_AWAY_CACHE) != 0 ? " cache=away" : "",
+		    (changed & SHM_FOREIGN_LEDGER) != 0 ?
+		    " a foreign ledger" : "");
+}
+
 static void
 lobby_died(struct master *m, uint32_t i, int status)
 {
@@ -229,6 +287,7 @@ lobby_died(struct master *m, uint32_t i, int status)
 	atomic_store(&m->shm->waiting[i], 0);
 	atomic_store(&m->shm->queueing[i], 0);
 	atomic_store(&m->shm->open[i], UINT_MAX);
+	forget_away(m, i);
 	orphan_keeper(m, w);
 	w->keeper_again.at_ms = 0;
 	died(&w->lobby_again);
@@ -295,13 +354,14 @@ free_slots(struct master *m)
 void
 workers_reap(struct master *m)
 {
+	bool died_any = false;
 	uint32_t i;
 	int status;
 	pid_t pid;
 
-	bool died_any = false;
-
 	while ((pid = waitpid(-1, &status, WNOHANG)) > 0) {
+		if (alert_reaped(&m->alert, pid, status))
+			continue;
 		died_any = true;
 		if (orphan_died(m, pid))
 			continue;

@@ -2,7 +2,9 @@
 #ifndef WORKERS_H
 #define WORKERS_H
 
+#include "alert.h"
 #include "log.h"
+#include "memory.h"
 #include "options.h"
 #include "peers.h"
 #include "shm.h"
@@ -41,7 +43,12 @@ struct master {
 	struct shm *shm;
 	/* The largest that were in force. */
 	uint32_t lease_max_ms, limit_max_ms;
-	int listener, lock_folder;
+	int listener, lock_folder, signals;
+	char *run;		/* the folder's path; owned */
+	char *instance;		/* who we are, for alerts; owned */
+	struct memory memory;
+	bool tidied;		/* memories of the dead are gone */
+	struct alert alert;
 	struct worker worker[SHM_WORKERS_MAX];
 	struct orphan *orphans;
 	struct log log;
@@ -60,6 +67,9 @@ int64_t workers_due_ms(const struct master *);
 bool workers_any(const struct master *);	/* does one live? */
 /* Give all lobbies the text of a new configuration: m->conf is it already. */
 void workers_reload(struct master *, int text);
+/* Start a command of the operator's (struct alert's run; arg: the master). */
+pid_t workers_command(void *arg, const char *path, char *const *argv,
+    char *const *envp);
 /* To all lobbies, and to all keepers if so said. */
 void workers_signal(struct master *, int signal, bool keepers);
 

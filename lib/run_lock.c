@@ -14,12 +14,12 @@
 #define OWNER_NAME_SIZE (2 * IDEM_OWNER_LEN + 1)
 
 static int
-open_folder(const char *path, char *error, size_t error_size)
+open_folder(const char *path, bool make, char *error, size_t error_size)
 {
 	struct stat st;
 	int fd;
 
-	if (mkdir(path, 0700) != 0 && errno != EEXIST) {
+	if (make && mkdir(path, 0700) != 0 && errno != EEXIST) {
 		snprintf(error, error_size, "cannot make the folder %s: %s",
 		    path, strerror(errno));
 		return -1;
@@ -40,20 +40,36 @@ open_folder(const char *path, char *error, size_t error_size)
 	return -1;
 }
 
-int
-idem_run_folder(const char *ledger, char *error, size_t error_size)
+char *
+idem_run_folder_path(const char *run, const char *ledger)
 {
-	/* One folder a ledger, by whatever name it is called. */
-	char *real = realpath(ledger, NULL), *path;
-	int fd, len;
+	char *real, *path;
+	int len;
 
+	if (run != NULL || ledger == NULL)
+		return run != NULL ? strdup(run) : NULL;
+	/* One folder a ledger, by whatever name it is called. */
+	real = realpath(ledger, NULL);
 	len = asprintf(&path, "%s-run", real != NULL ? real : ledger);
 	free(real);
-	if (len < 0) {
-		snprintf(error, error_size, "%s: out of memory", ledger);
+	return len < 0 ? NULL : path;
+}
+
+int
+idem_run_folder(const char *run, const char *ledger, bool make, char *error,
+    size_t error_size)
+{
+	char *path = idem_run_folder_path(run, ledger);
+	int fd;
+
+	if (path == NULL) {
+		snprintf(error, error_size, "%s", run == NULL &&
+		    ledger == NULL ? "without a ledger there must be a folder "
+		    "for the locks of runs: run = \"/run/idem\"" :
+		    "out of memory");
 		return -1;
 	}
-	fd = open_folder(path, error, error_size);
+	fd = open_folder(path, make, error, error_size);
 	free(path);
 	return fd;
 }
@@ -225,4 +241,23 @@ idem_run_proof(const struct idem_record *r, int64_t now_ms,
 	if (missing && now_ms > r->lease_end + grace_ms)
 		return IDEM_PROOF_LAPSED;
 	return IDEM_PROOF_NONE;
+}
+
+enum idem_proof
+idem_run_proof_shared(const struct idem_record *r, int64_t now_ms,
+    const struct idem_boot *boot, enum idem_lock_state lock, uint32_t lease_ms,
+    uint32_t limit_ms, uint32_t grace_ms)
+{
+	struct idem_record here = *r;
+
+	if (memcmp(r->boot.at, boot->at, sizeof boot->at) != 0) {
+		/*
+		 * Not even a free lock: in a machine that was copied while it
+		 * ran, the copy finds the locks of the one that runs on.
+		 */
+		here.boot = *boot;
+		lock = IDEM_LOCK_MISSING;
+	}
+	return idem_run_proof(&here, now_ms, boot, lock, lease_ms, limit_ms,
+	    grace_ms);
 }

@@ -7,8 +7,8 @@
 #include "record.h"
 
 /*
- * The lock of one run: a file named after its owner (32 hex digits) in the
- * ledger's run folder, held with flock(2) by keeper and program together.  It
+ * The lock of one run: a file named after its owner (32 hex digits) in the run
+ * folder, held with flock(2) by keeper and program together.  It
  * is locked before it gets its name, so nobody sees it unlocked before its run.
  * Free: keeper, program and all that kept the descriptor are gone, or the
  * keeper has unlocked it.  Missing proves nothing.
@@ -16,10 +16,18 @@
 enum idem_lock_state { IDEM_LOCK_HELD, IDEM_LOCK_FREE, IDEM_LOCK_MISSING };
 
 /*
- * The descriptor of the folder "<ledger>-run", made if absent, 0700.  -1 and a
- * sentence in error; also when others may write into it.
+ * The run folder's path: `run`, or if that is NULL "<ledger>-run", of whatever
+ * name the ledger is called by.  Owned by the caller; NULL: both are NULL, or
+ * no memory.
  */
-int idem_run_folder(const char *ledger, char *error, size_t error_size);
+char *idem_run_folder_path(const char *run, const char *ledger);
+
+/*
+ * Its descriptor.  make: made if absent, 0700, though not what it lies in.  -1
+ * and a sentence in error; also when others may write into it.
+ */
+int idem_run_folder(const char *run, const char *ledger, bool make,
+    char *error, size_t error_size);
 
 /* The locked descriptor, close-on-exec; -1 and errno (EEXIST: it was there). */
 int idem_run_lock_make(int folder, const struct idem_owner *);
@@ -48,5 +56,17 @@ void idem_run_lock_tidy(int folder, int64_t before_ms);
 enum idem_proof idem_run_proof(const struct idem_record *, int64_t now_ms,
     const struct idem_boot *, enum idem_lock_state, uint32_t lease_ms,
     uint32_t limit_ms, uint32_t grace_ms);
+
+/*
+ * The same for a record of a store that several hosts share, by the store's
+ * clock.  Another boot may be another host's that is up, and our locks say
+ * nothing of it: past lease_end + grace: LAPSED; past renewed_at + limit +
+ * lease + grace: DEAD; else NONE.  Same boot: as above; two containers of one
+ * machine have the same, and with a folder each find no lock of the other's.
+ * lease_ms and limit_ms are the largest of all hosts.
+ */
+enum idem_proof idem_run_proof_shared(const struct idem_record *,
+    int64_t now_ms, const struct idem_boot *, enum idem_lock_state,
+    uint32_t lease_ms, uint32_t limit_ms, uint32_t grace_ms);
 
 #endif

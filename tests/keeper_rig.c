@@ -80,7 +80,7 @@ rig_open(struct rig *g, uint32_t grace_ms)
 	if (mkdtemp(g->folder) == NULL)
 		bail_out("mkdtemp");
 	snprintf(ledger, sizeof ledger, "%s/ledger", g->folder);
-	g->locks = idem_run_folder(ledger, error, sizeof error);
+	g->locks = idem_run_folder(NULL, ledger, true, error, sizeof error);
 	g->loop = loop_new(&idem_clock_real);
 	g->shm = shm_new(RIG_SLOTS, 1, -1);
 	if (g->locks < 0 || g->loop == NULL || g->shm == NULL ||

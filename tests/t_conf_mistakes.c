@@ -38,6 +38,8 @@ static const struct row {
 	  { "\"/x\" has no name", "name = value" }, false },
 	{ "several paths in one route", "route { path = { \"/a\", \"/b\" }," P,
 	  { "path: ", "for _, p in ipairs" }, false },
+	{ "a setting that is not", "tokens { keys = \"/k\" }\n" R P,
+	  { "c:1: ", "say name = value" }, false },
 	{ "a route that is assigned", "route = { path = \"/x\"," P,
 	  { "`route` is a word", "route {" }, false },
 	{ "a field of a route outside", "lease = \"10s\"\n" R P,

@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: ISC */
+#include "ctl_run.h"
 #include "identity.h"
 #include "run_lock.h"
 #include "saved.h"
@@ -8,7 +9,6 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/wait.h>
 #include <unistd.h>
 
 /* idemctl as an operator types it, on a ledger that is made here. */
@@ -95,56 +95,17 @@ fill_in(const char *text, char *out, size_t out_size)
 	out[len] = '\0';
 }
 
-/* Never comes back. */
-static void
-become_idemctl(const char *args, int output)
-{
-	const char *program = getenv("IDEMCTL");
-	char line[1000];
-
-	snprintf(line, sizeof line, "exec %s %s",
-	    program != NULL ? program : "./idemctl", args);
-	if (dup2(output, STDOUT_FILENO) >= 0 &&
-	    dup2(output, STDERR_FILENO) >= 0)
-		execl("/bin/sh", "sh", "-c", line, (char *)NULL);
-	_exit(127);
-}
-
-/* Both of its outputs; gives the exit status. */
-static int
-idemctl(const char *args, char *out, size_t out_size)
-{
-	char filled[800];
-	int fds[2], status;
-	size_t len = 0;
-	ssize_t n;
-	pid_t pid;
-
-	fill_in(args, filled, sizeof filled);
-	if (pipe(fds) != 0 || (pid = fork()) < 0)
-		bail_out("no process");
-	if (pid == 0)
-		become_idemctl(filled, fds[1]);
-	close(fds[1]);
-	while (len < out_size - 1 &&
-	    (n = read(fds[0], out + len, out_size - 1 - len)) > 0)
-		len += (size_t)n;
-	out[len] = '\0';
-	close(fds[0]);
-	if (waitpid(pid, &status, 0) != pid)
-		bail_out("no process to wait for");
-	return WIFEXITED(status) ? WEXITSTATUS(status) : -1;
-}
-
 /* says: what must stand in the output; a "!" before it: must not. */
 static void
 check(const char *args, int status, const char *says, const char *what)
 {
-	char out[8000], want[300];
+	char filled[800], want[300];
+	const char *out;
 	bool said;
 	int got;
 
-	got = idemctl(args, out, sizeof out);
+	fill_in(args, filled, sizeof filled);
+	got = ctl_run(&out, "%s", filled);
 	fill_in(says[0] == '!' ? says + 1 : says, want, sizeof want);
 	said = (strstr(out, want) != NULL) == (says[0] != '!');
 	ok(got == status && said, "%s", what);
@@ -359,7 +320,8 @@ test_runs(void)
 {
 	struct idem_owner owner = trace_owner("o1");
 	char error[300];
-	int runs = idem_run_folder(path, error, sizeof error), lock;
+	int runs = idem_run_folder(NULL, path, true, error, sizeof error);
+	int lock;
 
 	if (runs < 0)
 		bail_out("%s", error);

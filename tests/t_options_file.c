@@ -21,6 +21,8 @@ static const char text[] =
 /* Nothing of it is there as it should. */
 static const char absent[] =
     "ledger = sqlite { path = \"/nowhere/l\" }\n"
+    "run = \"/nowhere/run\" alert = \"/nowhere/tell\"\n"
+    "shared = redis { url = \"unix:/nowhere/r\" } cache = shared\n"
     "route { path = \"/x\", program = cgi { \"/bin/sh -c\" } }\n"
     "route { path = \"/y\", program = cgi { root = \"/etc/passwd\", "
     "allow = \"/etc/passwd\" } }\n"
@@ -103,6 +105,13 @@ check_both(void)
 		{ "--on-unknown", "retry:2", "on_unknown = " },
 		{ "--in-progress", "202", "in_progress = " },
 		{ "--required", NULL, "required = true" },
+		{ "--arbiter", "redis", "arbiter = \"redis\" in a route" },
+		{ "--scheme", "script", "scheme = " },
+		{ "--on-outage", "pass", "on_outage = " },
+		{ "--shared", "unix:/r", "shared = redis {" },
+		{ "--cache", "unix:/r", "cache = redis {" },
+		{ "--token-keys", "/k", "tokens = { keys = " },
+		{ "--run", "/r", "run = \"/run/idem\"" },
 		{ "--root", "/tmp", "cgi { root = " },
 		{ "--fcgiwrap-compat", NULL, "environment = \"fcgiwrap\"" },
 		{ "-p", "/x", "allow = " }, { "--", "/x", "cgi { \"/path\" }" },
@@ -153,6 +162,10 @@ static const struct {
 	  { "root /etc/passwd: not a folder",
 	  "application unix:/nowhere/s: No such",
 	  "program /etc/passwd: nobody may execute it" } },
+	{ "and what belongs to a Redis", { "--config", other,
+	  "--check-config" }, 100, { "warning: run: /nowhere/run: No such",
+	  "alert: program /nowhere/tell: No such",
+	  "shared: redis unix:/nowhere/r: No such" } },
 	{ "a check and an explanation", { "--config", file, "--check-config",
 	  "--explain", "POST", "/x" }, 100, { "ok, 1 route", "applies" } },
 };

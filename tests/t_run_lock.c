@@ -73,6 +73,63 @@ test_lease_of_others(void)
 	    "after them it is");
 }
 
+/* The same record in a store that other hosts share. */
+static const struct {
+	const char *what;
+	int64_t now_ms;
+	bool other_boot;
+	enum idem_lock_state lock;
+	enum idem_proof proof;
+} shared_proofs[] = {
+	{ "shared, of our boot, a free lock proves death", 1010000, false,
+	  IDEM_LOCK_FREE, IDEM_PROOF_DEAD },
+	{ "shared, of our boot, a missing lock in its lease proves nothing: it "
+	  "may be another container's", 1010000, false,
+	  IDEM_LOCK_MISSING, IDEM_PROOF_NONE },
+	{ "shared, of our boot, a missing lock lapses after lease and grace",
+	  1065001, false, IDEM_LOCK_MISSING, IDEM_PROOF_LAPSED },
+	{ "shared, of our boot, a held lock does not lapse then", 1065001,
+	  false, IDEM_LOCK_HELD, IDEM_PROOF_NONE },
+	{ "shared, of our boot, a held lock past all has lapsed", 1365001,
+	  false, IDEM_LOCK_HELD, IDEM_PROOF_LAPSED },
+	{ "shared, another boot proves nothing: another host is up", 1010000,
+	  true, IDEM_LOCK_MISSING, IDEM_PROOF_NONE },
+	{ "shared, of another boot, a free lock proves nothing: the machine "
+	  "may be a copy", 1010000, true, IDEM_LOCK_FREE, IDEM_PROOF_NONE },
+	{ "shared, of another boot, nothing has lapsed within the grace",
+	  1065000, true, IDEM_LOCK_MISSING, IDEM_PROOF_NONE },
+	{ "shared, of another boot, it has after lease and grace", 1065001,
+	  true, IDEM_LOCK_MISSING, IDEM_PROOF_LAPSED },
+	{ "shared, of another boot, whatever lock is held here", 1065001,
+	  true, IDEM_LOCK_HELD, IDEM_PROOF_LAPSED },
+	{ "shared, of another boot, it is no death at the last moment",
+	  1365000, true, IDEM_LOCK_FREE, IDEM_PROOF_LAPSED },
+	{ "shared, of another boot, it is death past limit, lease and grace",
+	  1365001, true, IDEM_LOCK_HELD, IDEM_PROOF_DEAD },
+};
+
+static void
+test_shared_proofs(void)
+{
+	struct idem_record record = {
+		.state = IDEM_STATE_UNKNOWN,
+		.renewed_at = 1000000, .lease_end = 1000000 + LEASE
+	};
+	size_t i;
+
+	for (i = 0; i < sizeof shared_proofs / sizeof *shared_proofs; i++) {
+		record.boot = shared_proofs[i].other_boot ? before : here;
+		is_int(idem_run_proof_shared(&record, shared_proofs[i].now_ms,
+		    &here, shared_proofs[i].lock, LEASE, LIMIT, GRACE),
+		    shared_proofs[i].proof, "%s", shared_proofs[i].what);
+	}
+	record.boot = before;
+	record.lease_end = 1000000 + 100 * LEASE;
+	is_int(idem_run_proof_shared(&record, 1000000 + 100 * LEASE + GRACE,
+	    &here, IDEM_LOCK_MISSING, LEASE, LIMIT, GRACE), IDEM_PROOF_NONE,
+	    "shared, of another boot, the owner's own lease counts");
+}
+
 static void
 test_proofs(void)
 {
@@ -101,33 +158,59 @@ test_folder(const char *ledger, const char *path)
 	ino_t ino;
 
 	snprintf(other, sizeof other, "%s-too", ledger);
-	first = idem_run_folder(ledger, error, sizeof error);
+	first = idem_run_folder(NULL, ledger, true, error, sizeof error);
 	ok(first >= 0, "the folder is made");
 	ok(fstat(first, &st) == 0 && (st.st_mode & 07777) == 0700,
 	    "nobody else may enter it");
 	ino = st.st_ino;
-	fd = idem_run_folder(ledger, error, sizeof error);
+	fd = idem_run_folder(NULL, ledger, true, error, sizeof error);
 	ok(fd >= 0, "the folder that is there is opened");
 	close(fd);
 	if (close(open(ledger, O_WRONLY | O_CREAT, 0600)) != 0 ||
 	    symlink(ledger, other) != 0)
 		bail_out("%s", other);
-	fd = idem_run_folder(other, error, sizeof error);
+	fd = idem_run_folder(NULL, other, true, error, sizeof error);
 	ok(fstat(fd, &st) == 0 && st.st_ino == ino,
 	    "a ledger of two names has one folder");
 	close(fd);
 	unlink(other);
 	unlink(ledger);
 	chmod(path, 0770);
-	ok(idem_run_folder(ledger, error, sizeof error) == -1 &&
+	ok(idem_run_folder(NULL, ledger, true, error, sizeof error) == -1 &&
 	    strstr(error, path) != NULL,
 	    "a folder where others may write is refused by name");
 	chmod(path, 0700);
 	error[0] = '\0';
-	ok(idem_run_folder("/nowhere/at/all", error, sizeof error) == -1 &&
+	ok(idem_run_folder(NULL, "/nowhere/at/all", true, error,
+	    sizeof error) == -1 &&
 	    strstr(error, "/nowhere/at/all-run") != NULL,
 	    "a folder that cannot be made is named");
 	return first;
+}
+
+/* One that is named, with a ledger or without one. */
+static void
+test_named_folder(const char *folder, const char *ledger)
+{
+	char error[256] = "", path[80];
+	int fd;
+
+	snprintf(path, sizeof path, "%s/run", folder);
+	ok(idem_run_folder(path, ledger, false, error, sizeof error) == -1 &&
+	    strstr(error, path) != NULL,
+	    "a folder that is only looked for is not made");
+	ok(access(path, F_OK) == -1, "nor the one beside the ledger");
+	fd = idem_run_folder(path, ledger, true, error, sizeof error);
+	ok(fd >= 0 && access(path, F_OK) == 0,
+	    "a folder that is named is made under that name");
+	close(fd);
+	fd = idem_run_folder(path, NULL, false, error, sizeof error);
+	ok(fd >= 0, "and found without a ledger");
+	close(fd);
+	rmdir(path);
+	ok(idem_run_folder(NULL, NULL, true, error, sizeof error) == -1 &&
+	    strstr(error, "run = ") != NULL,
+	    "without a ledger and a name it says which name to give");
 }
 
 /* --- one lock ------------------------------------------------------------- */
@@ -257,7 +340,6 @@ test_heir(int folder)
 	close(ends[1]);
 }
 
-/* Never seen unlocked: one makes and removes, another looks all the time. */
 /* Old and free goes; what is held, new, or no lock stays. */
 static void
 test_tidy(int folder)
@@ -289,6 +371,7 @@ test_tidy(int folder)
 	unlinkat(folder, "stats.1", 0);
 }
 
+/* Never seen unlocked: one makes and removes, another looks all the time. */
 static void
 test_never_free(int folder)
 {
@@ -336,7 +419,9 @@ main(void)
 	snprintf(ledger, sizeof ledger, "%s/ledger.db", folder);
 	snprintf(path, sizeof path, "%s-run", ledger);
 	test_proofs();
+	test_shared_proofs();
 	test_lease_of_others();
+	test_named_folder(folder, ledger);
 	fd = test_folder(ledger, path);
 	test_lock(fd);
 	test_unreadable(fd);

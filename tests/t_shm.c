@@ -262,6 +262,106 @@ test_threads(uint64_t ahead_max, bool jumps)
 	shm_free(c.shm);
 }
 
+/* --- what workers find away ----------------------------------------------- */
+
+static void
+test_away(void)
+{
+	struct shm *shm = must(shm_new(1, SHM_WORKERS_MAX, -1));
+	const uint32_t last = SHM_WORKERS_MAX - 1;
+
+	is_int((int)shm_away(shm), 0, "at first nothing is away");
+	ok(shm_away_set(shm, 3, SHM_AWAY_CACHE, true),
+	    "the first who finds it away changes it for all");
+	ok(!shm_away_set(shm, 3, SHM_AWAY_CACHE, true), "once");
+	ok(!shm_away_set(shm, last, SHM_AWAY_CACHE, true),
+	    "the second does not");
+	ok(shm_away_set(shm, last, SHM_AWAY_SHARED, true),
+	    "another thing is another matter");
+	is_int((int)shm_away(shm), SHM_AWAY_CACHE | SHM_AWAY_SHARED,
+	    "both are away");
+	ok(!shm_away_set(shm, 3, SHM_AWAY_CACHE, false),
+	    "while one finds it away it is");
+	ok(!shm_away_set(shm, 4, SHM_AWAY_CACHE, false),
+	    "who never found it so changes nothing");
+	is_int((int)shm_away_clear(shm, 3), 0,
+	    "nor does the death of one that found it back");
+	is_int((int)shm_away_clear(shm, last), SHM_AWAY_CACHE | SHM_AWAY_SHARED,
+	    "the death of the last that found it so changes it for all");
+	is_int((int)shm_away(shm), 0, "and nothing is away");
+	ok(!shm_away_set(shm, 0, 8, true) && !shm_away_set(shm, 0, 3, true),
+	    "what is not one of these bits is not noted");
+	shm_free(shm);
+}
+
+static void
+test_fallback(void)
+{
+	struct shm *shm = must(shm_new(1, 1, -1));
+
+	shm_fallback_until(shm, 2000);
+	shm_fallback_until(shm, 1000);
+	is_int((long long)atomic_load(&shm->fallback_until_ms), 2000,
+	    "what was said of the fallback is not taken back");
+	shm_fallback_until(shm, 3000);
+	is_int((long long)atomic_load(&shm->fallback_until_ms), 3000,
+	    "but goes on for longer");
+	shm_free(shm);
+}
+
+#define SWITCHES 100000u
+
+struct finders {
+	struct shm *shm;
+	atomic_uint given, away, back;
+	atomic_uint wrong;
+};
+
+static void *
+finding(void *arg)
+{
+	struct finders *f = arg;
+	uint32_t me = atomic_fetch_add(&f->given, 1);
+	unsigned i;
+
+	while (atomic_load(&f->given) < WRITERS)
+		sched_yield();
+	for (i = 0; i < SWITCHES; i++) {
+		if (shm_away_set(f->shm, me, SHM_AWAY_SHARED, true))
+			atomic_fetch_add(&f->away, 1);
+		if (shm_away(f->shm) != SHM_AWAY_SHARED)
+			atomic_fetch_add(&f->wrong, 1);
+		if (i % 16 == me)	/* others meet it away */
+			sched_yield();
+		if (shm_away_set(f->shm, me, SHM_AWAY_SHARED, false))
+			atomic_fetch_add(&f->back, 1);
+	}
+	return NULL;
+}
+
+/* Who changes the whole is told, and nobody else, whoever else is at it. */
+static void
+test_finders(void)
+{
+	struct finders f = { .shm = must(shm_new(1, WRITERS, -1)) };
+	pthread_t threads[WRITERS];
+	int i;
+
+	for (i = 0; i < WRITERS; i++)
+		if (pthread_create(&threads[i], NULL, finding, &f) != 0)
+			bail_out("pthread_create");
+	for (i = 0; i < WRITERS; i++)
+		pthread_join(threads[i], NULL);
+	is_int(atomic_load(&f.wrong), 0,
+	    "what one finds away is away for all, whatever others find");
+	ok(atomic_load(&f.away) > 0, "it was away %u times",
+	    atomic_load(&f.away));
+	is_int(atomic_load(&f.away), atomic_load(&f.back),
+	    "and came back as often");
+	is_int((int)shm_away(f.shm), 0, "in the end it is back");
+	shm_free(f.shm);
+}
+
 /* --- killed writers ------------------------------------------------------- */
 
 static pid_t
@@ -423,6 +523,9 @@ main(void)
 	test_gap();
 	test_threads(SHM_ENDS / 2, false);
 	test_threads(UINT32_MAX, true);
+	test_away();
+	test_fallback();
+	test_finders();
 	test_killed();
 	test_texts();
 	test_stats();

@@ -1,0 +1,170 @@
+/* SPDX-License-Identifier: ISC */
+#include "doctor.h"
+
+#include <inttypes.h>
+#include <string.h>
+
+#define MIB (1024 * 1024)
+#define SPACE_FAIL (64 * (int64_t)MIB)
+#define SPACE_WARN (1024 * (int64_t)MIB)
+#define MINUTE_MS (60 * (int64_t)1000)
+#define DAY_MS (24 * 60 * MINUTE_MS)
+#define LIFE_MIN_MS (15 * MINUTE_MS)
+#define LIFE_MAX_MS (7 * DAY_MS)
+#define KEYS_AGE_MS (365 * DAY_MS)
+#define OTHERS_READ 0044
+#define OTHERS_WRITE 0022
+
+/* --- the ledger ----------------------------------------------------------- */
+
+/* sqlite.org/wal.html, "The WAL-Reset Bug". */
+static bool
+has_wal_reset(int64_t version)
+{
+	if (version < 3007000 || version >= 3051003)
+		return false;
+	return !(version >= 3044006 && version < 3045000) &&
+	    !(version >= 3050007 && version < 3051000);
+}
+
+static void
+judge_sqlite(const struct doctor_ledger *l, struct doctor_findings *f)
+{
+	if (l->sqlite != DOCTOR_UNKNOWN)
+		doctor_find(f, has_wal_reset(l->sqlite) ? DOCTOR_NOTE :
+		    DOCTOR_OK, DOCTOR_SQLITE, "ledger: SQLite %" PRId64 ".%"
+		    PRId64 ".%" PRId64 "%s", l->sqlite / 1000000,
+		    l->sqlite / 1000 % 1000, l->sqlite % 1000,
+		    has_wal_reset(l->sqlite) ? " has the WAL-reset fault, "
+		    "which cannot happen here" : "");
+	doctor_find(f, DOCTOR_OK, DOCTOR_SYNC, "ledger: commits with "
+	    "synchronous FULL");
+}
+
+static void
+judge_mode(const struct doctor_ledger *l, struct doctor_findings *f)
+{
+	enum doctor_level level = DOCTOR_OK;
+
+	if (l->mode == DOCTOR_UNKNOWN)
+		return;
+	if ((l->mode & OTHERS_WRITE) != 0)
+		level = DOCTOR_FAIL;
+	else if ((l->mode & OTHERS_READ) != 0)
+		level = DOCTOR_WARN;
+	doctor_find(f, level, DOCTOR_LEDGER_MODE, "ledger: %s has mode %04"
+	    PRIo64, l->path, (uint64_t)l->mode);
+}
+
+static bool
+differs(int64_t a, int64_t b)
+{
+	return a != DOCTOR_UNKNOWN && b != DOCTOR_UNKNOWN && a != b;
+}
+
+/* Root may look at what is idemd's; what root has made, idemd cannot use. */
+static void
+judge_owner(const struct doctor_ledger *l, struct doctor_findings *f)
+{
+	bool mixed = differs(l->owner, l->lock_owner) ||
+	    differs(l->owner, l->run_owner);
+
+	if (l->owner == DOCTOR_UNKNOWN)
+		return;
+	if (mixed)
+		doctor_find(f, DOCTOR_FAIL, DOCTOR_LEDGER_OWNER, "ledger: "
+		    "the ledger, its -lock and its -run belong to different "
+		    "users");
+	else if (differs(l->owner, l->folder_owner) && l->folder_owner != 0)
+		doctor_find(f, DOCTOR_WARN, DOCTOR_LEDGER_OWNER, "ledger: its "
+		    "folder belongs to user %" PRId64 ", itself to %" PRId64,
+		    l->folder_owner, l->owner);
+	else
+		doctor_find(f, DOCTOR_OK, DOCTOR_LEDGER_OWNER, "ledger: all of "
+		    "it belongs to user %" PRId64 "%s", l->owner,
+		    differs(l->owner, l->us) ? ", which is not who asks" : "");
+	if (l->run_mode != DOCTOR_UNKNOWN)
+		doctor_find(f, (l->run_mode & OTHERS_WRITE) != 0 ? DOCTOR_FAIL :
+		    DOCTOR_OK, DOCTOR_RUN_FOLDER, "ledger: the folder of run "
+		    "locks has mode %04" PRIo64, (uint64_t)l->run_mode);
+}
+
+static void
+judge_place(const struct doctor_ledger *l, struct doctor_findings *f)
+{
+	static const char *const fleeting[] = { "tmpfs", "ramfs", "overlay" };
+	enum doctor_level level = DOCTOR_OK;
+	size_t i;
+
+	for (i = 0; i < sizeof fleeting / sizeof *fleeting; i++)
+		if (strcmp(l->system, fleeting[i]) == 0)
+			level = DOCTOR_WARN;
+	if (l->system[0] != '\0')
+		doctor_find(f, level, DOCTOR_FILE_SYSTEM, "ledger: the file "
+		    "system is %s", l->system);
+	if (l->free == DOCTOR_UNKNOWN)
+		return;
+	level = l->free < SPACE_FAIL ? DOCTOR_FAIL :
+	    l->free < SPACE_WARN ? DOCTOR_WARN : DOCTOR_OK;
+	doctor_find(f, level, DOCTOR_SPACE, "ledger: %" PRId64 " MiB are free",
+	    l->free / MIB);
+}
+
+void
+doctor_judge_ledger(const struct doctor_ledger *l, struct doctor_findings *f)
+{
+	if (l->error[0] != '\0')
+		doctor_find(f, DOCTOR_FAIL, DOCTOR_LEDGER, "ledger: %s",
+		    l->error);
+	else
+		doctor_find(f, DOCTOR_OK, DOCTOR_LEDGER, "ledger: %s opened",
+		    l->path);
+	judge_sqlite(l, f);
+	judge_mode(l, f);
+	judge_owner(l, f);
+	judge_place(l, f);
+}
+
+/* --- tokens --------------------------------------------------------------- */
+
+static void
+judge_keys(const struct doctor_tokens *t, struct doctor_findings *f)
+{
+	enum doctor_level level = DOCTOR_OK;
+
+	if (t->mode != DOCTOR_UNKNOWN) {
+		if ((t->mode & 0007) != 0 || (t->mode & OTHERS_WRITE) != 0)
+			level = DOCTOR_FAIL;
+		else if ((t->mode & OTHERS_READ) != 0)
+			level = DOCTOR_WARN;
+		doctor_find(f, level, DOCTOR_KEYS_MODE, "tokens: %s has mode "
+		    "%04" PRIo64, t->file, (uint64_t)t->mode);
+	}
+	if (t->age_ms != DOCTOR_UNKNOWN && t->keys != DOCTOR_UNKNOWN)
+		doctor_find(f, t->age_ms > KEYS_AGE_MS ? DOCTOR_NOTE :
+		    DOCTOR_OK, DOCTOR_KEYS_AGE, "tokens: %" PRId64 " keys, "
+		    "last changed %" PRId64 " days ago", t->keys,
+		    t->age_ms / DAY_MS);
+}
+
+void
+doctor_judge_tokens(const struct doctor_tokens *t, struct doctor_findings *f)
+{
+	enum doctor_check check = DOCTOR_LIFE_SHORT;
+	enum doctor_level level = DOCTOR_OK;
+
+	if (t->error[0] != '\0')
+		doctor_find(f, DOCTOR_FAIL, DOCTOR_KEYS_FILE, "tokens: %s",
+		    t->error);
+	judge_keys(t, f);
+	if (t->life_ms == DOCTOR_UNKNOWN)
+		return;
+	if (t->life_ms < LIFE_MIN_MS)
+		level = DOCTOR_NOTE;
+	if (t->life_ms > LIFE_MAX_MS) {
+		check = DOCTOR_LIFE_LONG;
+		level = DOCTOR_NOTE;
+	}
+	doctor_find(f, level, check, "tokens: they live %" PRId64 " min",
+	    t->life_ms / MINUTE_MS);
+}

@@ -1,0 +1,60 @@
+/* SPDX-License-Identifier: ISC */
+#include "master_private.h"
+
+#include <stdio.h>
+#include <string.h>
+
+/* --- what they promise ---------------------------------------------------- */
+
+static void
+say(struct master *m, const struct conf_route *r)
+{
+	struct conf_promise p;
+
+	conf_promises(m->conf, r, &p);
+	log_line(&m->log, "route=\"%s\" arbiter=%s%s%s%s%s on-unknown=%s "
+	    "once=%s same-answer=%s kept=%s fails-when=\"%s\"",
+	    r->route.path, p.arbiter, p.scheme != NULL ? " scheme=" : "",
+	    p.scheme != NULL ? p.scheme : "",
+	    p.on_outage != NULL ? " on-outage=" : "",
+	    p.on_outage != NULL ? p.on_outage : "", p.on_unknown, p.once,
+	    p.same_answer, p.kept, p.fails_when);
+}
+
+void
+master_routes_say(struct master *m)
+{
+	size_t i;
+
+	for (i = 0; i < m->conf->routes_len; i++)
+		say(m, &m->conf->routes[i]);
+	for (i = 0; i < m->conf->warnings.len; i++)
+		log_line(&m->log, "warning: %s", m->conf->warnings.at[i]);
+}
+
+/* --- what they need ------------------------------------------------------- */
+
+bool
+master_routes_memory(struct master *m, const struct conf *conf, char *error,
+    size_t error_size)
+{
+	const char *const places[] = { MEMORY_PLACE, m->run, NULL };
+	const struct conf_route *route = memory_wanted(conf);
+
+	if (!m->tidied)
+		memory_tidy(places);
+	m->tidied = true;
+	if (route == NULL || m->memory.path != NULL)
+		return true;
+	if (memory_make(&m->memory, places, &m->log) == 0 &&
+	    strlen(m->memory.path) < sizeof m->shm->memory) {
+		strncpy(m->shm->memory, m->memory.path,
+		    sizeof m->shm->memory - 1);
+		return true;
+	}
+	memory_drop(&m->memory);
+	snprintf(error, error_size, "%s: on_outage = \"memory\" has no place, "
+	    "neither in %s nor in %s (the log says why)", route->text,
+	    places[0], places[1]);
+	return false;
+}
