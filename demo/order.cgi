@@ -3,7 +3,8 @@
 #
 # A small legacy order form, as they run in many cellars: a GET shows the form,
 # a POST writes one line an order and confirms it.  It knows nothing of idem,
-# and takes the same order twice when it is sent twice.
+# and takes the same order twice when it is sent twice.  With ORDER_FORM=plain
+# the form has no script.
 #
 # Orders go to the file that ORDERS_FILE names, or to "orders" beside this one.
 
@@ -40,15 +41,18 @@ sub page {
 	    "<body>\n<h1>$title</h1>\n$inside</body>\n</html>\n";
 }
 
-# The only lines that were added for idem: a key made once when the page is
-# loaded, sent with each press of the button.
 my $form = <<'END';
-<form method="post" id="order">
+<form method="post" action="?place" id="order">
 <p><label>Item <input name="item" value="tea" required></label></p>
 <p><label>Quantity <input name="quantity" type="number" min="1" value="1"
 required></label></p>
 <p><button>Submit</button> <span id="told" role="status"></span></p>
 </form>
+END
+
+# The only lines that were added for idem: a key made once when the page is
+# loaded, sent with each press of the button.
+my $script = <<'END';
 <script>
 const form = document.getElementById("order");
 const key = crypto.randomUUID ? crypto.randomUUID() :
@@ -113,5 +117,6 @@ sub order {
 if (($ENV{REQUEST_METHOD} || 'GET') eq 'POST') {
 	order();
 } else {
-	page('200 OK', 'Order form', $form);
+	my $plain = ($ENV{ORDER_FORM} || '') eq 'plain';
+	page('200 OK', 'Order form', $plain ? $form : $form . $script);
 }

@@ -5,11 +5,15 @@
 # programs all run as one ordinary user.  To be read by a test's shell:
 #
 #	fronts_begin NEEDED-COMMAND...	$folder, $www; or SKIP
-#	idemd_start [OPTION...]		on $folder/idem.sock
+#	idemd_start [OPTION...]		on $folder/idem.sock, with a ledger
+#	idemd_with OPTION...		the same without one
+#	redis_start			on $folder/redis.sock
+#	token_keys			$folder/token.keys
 #	front_needs NAME		or false, and $lacking says what
 #	front_start NAME		on 127.0.0.1:$port
 #	front_reload, front_stop, idemd_stop
-#	fronts_end			all of it, and `1..N`
+#	fronts_stop			all of it
+#	fronts_end			the same, and `1..N`
 #
 # NAME is that of a file of doc/fronts.
 
@@ -21,7 +25,8 @@ PATH=$PATH:/usr/sbin:/sbin
 LC_ALL=C
 export LC_ALL
 
-folder= www= as= port= front= front_edit= front_pid= idemd_pid= others=
+folder= www= as= port= front= front_edit= front_pid= idemd_pid= redis_pid=
+others=
 tests=0 failed=0
 
 # --- TAP ----------------------------------------------------------------------
@@ -124,7 +129,8 @@ nothing_left() { [ -z "$(left_over)" ]; }
 
 others_stop() {
 	for pid in $others; do
-		kill "$pid" 2>/dev/null && wait "$pid" 2>/dev/null
+		kill "$pid" 2>/dev/null && kill -CONT "$pid" 2>/dev/null &&
+		    wait "$pid" 2>/dev/null
 	done
 	others=
 }
@@ -139,11 +145,15 @@ fronts_clean() {
 	rm -rf "$folder"
 }
 
-fronts_end() {
+fronts_stop() {
 	front_stop
 	idemd_stop
 	others_stop
 	until_true nothing_left
+}
+
+fronts_end() {
+	fronts_stop
 	[ $failed = 0 ] || logs
 	echo "1..$tests"
 	[ $failed = 0 ]
@@ -153,11 +163,16 @@ fronts_end() {
 # --- idemd --------------------------------------------------------------------
 
 # Started in the front's place, or by it.
-idemd_start() {
-	$as "$folder/idemd" -s "unix:$folder/idem.sock" \
-	    --ledger "sqlite:$folder/ledger.db" "$@" 2>>"$folder/idemd.log" &
+idemd_with() {
+	rm -f "$folder/idem.sock"
+	$as "$folder/idemd" -s "unix:$folder/idem.sock" "$@" \
+	    2>>"$folder/idemd.log" &
 	idemd_pid=$!
 	until_true [ -S "$folder/idem.sock" ]
+}
+
+idemd_start() {
+	idemd_with --ledger "sqlite:$folder/ledger.db" "$@"
 }
 
 idemd_stop() {
@@ -170,6 +185,22 @@ idemd_stop() {
 ledger_init() {
 	$as "$folder/idemctl" init --ledger "sqlite:$folder/ledger.db" \
 	    >/dev/null || { echo "Bail out! no ledger"; exit 1; }
+}
+
+# --- tokens -------------------------------------------------------------------
+
+redis_start() {
+	$as redis-server --port 0 --unixsocket "$folder/redis.sock" --save '' \
+	    --dir "$folder/tmp" >>"$folder/redis.log" 2>&1 &
+	redis_pid=$!
+	others="$others $redis_pid"
+	until_true [ -S "$folder/redis.sock" ]
+}
+
+token_keys() {
+	(umask 077 && $as "$folder/idemctl" token --make-key \
+	    >"$folder/token.keys") || { echo "Bail out! no keys"; exit 1; }
+	[ -z "$as" ] || chown "$user" "$folder/token.keys"
 }
 
 # --- fronts -------------------------------------------------------------------

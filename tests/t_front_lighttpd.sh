@@ -11,4 +11,5 @@ fronts_begin
 idemd_start --create --root "$www/cgi-bin"
 front_start lighttpd
 check_all
+check_tokens
 fronts_end

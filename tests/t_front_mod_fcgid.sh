@@ -26,10 +26,21 @@ check_long_stop() {
 	    "$front: a run goes on while it stops, and its answer is kept"
 }
 
+# What its file says of them is no comment then.
+tokens_too() {
+	front_stop
+	tokens_begin
+	front_edit='/#<Location/,/#<\/Location/s/^\t#/\t/
+	    s|--ledger [^ ]* --root [^ ]*|--config '$folder'/idem.conf|'
+	front_start apache-mod_fcgid
+}
+
 front_needs apache-mod_fcgid || skip_all "$lacking"
 fronts_begin
 ledger_init
 front_start apache-mod_fcgid
 check_all
 check_long_stop
+tokens_too
+check_tokens
 fronts_end

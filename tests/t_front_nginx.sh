@@ -53,7 +53,12 @@ fronts_begin
 idemd_start --create --root "$www/cgi-bin"
 front_start nginx
 check_all
-is "$(grep -c '^ *fastcgi_next_upstream off;' "$folder/front.conf")" 1 \
+is "$(grep -c '^ *fastcgi_next_upstream off;' "$folder/front.conf")" \
+    "$(grep -c '^ *fastcgi_pass ' "$folder/front.conf")" \
     "$front: its file tells it to send nothing again [idem:G2]"
 check_misuse
+front_stop
+front_edit=
+front_start nginx
+check_tokens
 fronts_end

@@ -32,4 +32,5 @@ idemd_start --create --root "$www/cgi-bin"
 front_start apache-proxy_fcgi
 check_all
 check_url
+check_tokens
 fronts_end

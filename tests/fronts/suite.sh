@@ -234,6 +234,50 @@ check_killed() {
 	    "$front: a run that died with idemd's workers is unknown [cgi:C88]"
 }
 
+# --- tokens -------------------------------------------------------------------
+
+# Of the ledger, as the Redis that is shared is not there.
+tokens_begin() {
+	token_keys
+	cat >"$folder/idem.conf" <<-END
+	ledger = sqlite { path = "$folder/ledger.db" }
+	shared = redis { url = "unix:$folder/none.sock" }
+	tokens = { keys = "$folder/token.keys" }
+	local programs = cgi { root = "$www/cgi-bin" }
+	route {
+	  path = "/cgi-bin/take.cgi",
+	  arbiter = "token",
+	  required = true,
+	  program = programs,
+	}
+	rest = programs
+	END
+}
+
+# With that file, on the same ledger.
+check_tokens() {
+	if [ -n "$idemd_pid" ]; then
+		idemd_stop
+		tokens_begin
+		idemd_start --config "$folder/idem.conf"
+	fi
+	ask POST '/.idem/token?path=/cgi-bin/take.cgi' -d ''
+	token=$(sed 's/^{"token":"\([^"]*\)",.*/\1/' "$folder/body")
+	is "$status $(field Content-Type) ${#token}" \
+	    "201 application/json 75" "$front: a token is given"
+	for wanted in "201 stored" "201 replayed"; do
+		keyed "$token" POST '/cgi-bin/take.cgi?token' -d x
+		is "$status $said $(begun token)" "$wanted 1" \
+		    "$front: a POST with it is ${wanted#* }"
+	done
+	ask GET '/.idem/token'
+	is "$(shape) $(field Allow)" "405 - problem POST" \
+	    "$front: a GET gives none"
+	ask POST '/cgi-bin/take.cgi?none-given' -d x
+	is "$status $said $(begun none-given)" "400 rejected 0" \
+	    "$front: a POST without one is refused where it must have one"
+}
+
 # --- everything ---------------------------------------------------------------
 
 # In this order: a front that was stopped must serve the rest.
