@@ -9,7 +9,7 @@
 #
 #	bench.pl [--rounds N] [--ms N] [--json FILE] [--only WORD]
 #
-# IDEMD and ORDER are the programs, BENCH the folder of load, bare and sync,
+# IDEMD and ORDER are the programs, BENCH the folder of load, bare, raw and sync,
 # CROWD tests/t_crowd (optional).  Of the folder BENCH_FOLDER, or TMPDIR, the
 # disk is the ledger's.
 
@@ -22,6 +22,8 @@ my $here = dirname(__FILE__);
 require "$here/peers.pl";
 require "$here/figures.pl";
 require "$here/sizes.pl";
+require "$here/redis.pl";
+require "$here/plan.pl";
 
 my ($rounds, $ms, $json, $only) = (5, 1000, $ENV{BENCH_JSON}, '');
 GetOptions('rounds=i' => \$rounds, 'ms=i' => \$ms, 'json=s' => \$json,
@@ -39,11 +41,8 @@ for my $name (qw(IDEMD ORDER BENCH CROWD)) {
 }
 
 my $clients = 16;
-my @kept = ('-k', '-K', 'one', '-S', 201);
-my @each = ('-K', 'one', '-S', 201);
-my $many = 10000;		# keys; the cache of a worker holds more
-my $large = 10240;		# bytes of an answer
-my $full = 5000;		# large answers in the cache
+
+sub here { $here }
 
 # --- measuring ---------------------------------------------------------------
 
@@ -82,16 +81,20 @@ sub background {
 	return $pid;
 }
 
-# A measurement: whom it needs, how many clients, what they ask for.  ROUND in
-# an option is the round's number; before is done first, and not measured.
+# A measurement: whom it asks, and with what options of load; ROUND in one is the
+# round's number.  More of it: needs, another peer; through, whose CPU time
+# counts as well; beside, a load meanwhile; before, what is done first, and not
+# measured; by, what measures it instead of load.
 my (%measure, @order);
 
 sub measure {
 	my ($name, $socket, @options) = @_;
-	$measure{$name} = { socket => $socket, options => \@options,
-	    rounds => [] };
 	push @order, $name;
+	return $measure{$name} = { socket => $socket, options => \@options,
+	    rounds => [] };
 }
+
+sub measured { $measure{ $_[0] } }
 
 sub take {
 	my ($name, $round) = @_;
@@ -102,7 +105,8 @@ sub take {
 	my $beside = $m->{beside} ? background(@{ $m->{beside} }) : 0;
 	my @peers = ($m->{socket}, @{ $m->{through} // [] });
 	my $before_ms = Peers::cpu_ms(@peers);
-	my $got = load($m->{socket}, '-t', $ms, '-n', $clients,
+	my $got = $m->{by} ? $m->{by}->() :
+	    load($m->{socket}, '-t', $ms, '-n', $clients,
 	    map { s/ROUND/$round/r } @{ $m->{options} });
 	my $cpu_ms = Peers::cpu_ms(@peers) - $before_ms;
 	waitpid $beside, 0 if $beside;
@@ -112,188 +116,12 @@ sub take {
 	push @{ $m->{rounds} }, $got if $got;
 }
 
-# --- the peers ---------------------------------------------------------------
-
-Peers::begin();
-system('cp', $ENV{ORDER}, Peers::path('order')) == 0 or exit 111;
-my $program = Peers::path('order');
-# They read their bodies: fcgiwrap fails where one does not.
-my $sh = Peers::write_file('order.sh', "#!/bin/sh\nread -r body\n" .
-    "printf 'Status: 201 Created\\nContent-Type: text/plain\\n\\norder %s\\n'" .
-    " \$\$\n", 0755);
-my $perl = Peers::write_file('order.pl', "#!/usr/bin/perl\n" .
-    "read STDIN, my \$body, \$ENV{CONTENT_LENGTH};\n" .
-    "print \"Status: 201 Created\\nContent-Type: text/plain\\n\\n" .
-    "order \$\$\\n\";\n", 0755);
-
-sub start_all {
-	my $folder = Peers::folder();
-	Peers::bare('bare');
-	Peers::bare('bare10k', $large);
-	Peers::idemd('idem', '-c', 16, '--', $program);
-	Peers::idemd('dropin', '-c', 16, '--root', $folder);
-	Peers::idemd('full', '-c', 16, '--', $program);
-	Peers::await('bare', answers('bare')) &&
-	    Peers::await('bare10k', answers('bare10k')) or die "bench: " .
-	    "bare does not answer\n";
-	Peers::await($_, answers($_, '-p', $program))
-	    or die "bench: idemd does not answer: " . Peers::missing($_) . "\n"
-	    for qw(idem dropin full);
-	Peers::fcgiwrap('wrap') &&
-	    Peers::await('wrap', answers('wrap', '-p', $program));
-	# Connections that nginx keeps each occupy one of their processes.
-	Peers::bare('bare_nginx');
-	Peers::fcgiwrap('wrap_nginx');
-	Peers::redis('redis') && Peers::await('redis', sub { 1 });
-	Peers::nginx('nginx', $program, [idem => 'idem', 1],
-	    [dropin => 'dropin', 1], [bare => 'bare_nginx', 1],
-	    [wrap => 'wrap_nginx', 0]) &&
-	    Peers::await('nginx', answers('nginx', '-H', '-u', '/bare/x'));
-	Peers::lighttpd('lighttpd') &&
-	    Peers::await('lighttpd', answers('lighttpd', '-H'));
-	my @php = ('-p', "$folder/hello.php", '-u', '/hello.php');
-	Peers::php_fpm('php') && Peers::await('php', answers('php', @php));
-	if (Peers::missing('php')) {
-		Peers::lost('idemphp', Peers::missing('php'));
-	} elsif (Peers::php_fpm('php_behind') &&
-	    Peers::idemd_before('idemphp', 'php_behind')) {
-		Peers::await('idemphp', answers('idemphp', @php));
-	}
-}
-
-# --- what is measured --------------------------------------------------------
-
-sub plan {
-	my $folder = Peers::folder();
-	my @by = ('-S', 201, '-p', $program);
-	my @fresh = ('-K', 'fresh', '-w', 'stored');
-	my @alone = ('-n', 1);
-	my @php = ('-S', 201, '-p', "$folder/hello.php", '-u', '/hello.php');
-
-	measure('kept', 'idem', @kept, '-w', 'replayed');
-	measure('bare_kept', 'bare', @kept);
-	measure('each', 'idem', @each, '-w', 'replayed');
-	measure('bare_each', 'bare', @each);
-	measure('kept_10k', 'idem', @kept, '-w', 'replayed', '-P', 'large',
-	    '-q', "size=$large");
-	measure('bare_10k', 'bare10k', @kept);
-	measure('nginx_idem', 'nginx', '-H', @kept, '-P', 'nginx', '-w',
-	    'replayed', '-u', '/idem/x');
-	measure('nginx_bare', 'nginx', '-H', @kept, '-u', '/bare/x');
-	measure('nginx_lua', 'nginx', '-H', @kept, '-w', 'replayed', '-u',
-	    '/lua/x');
-	measure('wrap', 'wrap', @by);
-	measure('keyless', 'dropin', @by);
-	measure('fresh', 'dropin', @by, @fresh, '-P', 'fresh-ROUND');
-	measure('wrap_alone', 'wrap', @by, @alone);
-	measure('keyless_alone', 'dropin', @by, @alone);
-	measure('fresh_alone', 'dropin', @by, @alone, @fresh, '-P',
-	    'alone-ROUND');
-	for my $kind ([sh => $sh], [perl => $perl]) {
-		my ($name, $at) = @$kind;
-		my @at = ('-S', 201, '-p', $at);
-		measure("wrap_$name", 'wrap', @at);
-		measure("keyless_$name", 'dropin', @at);
-		measure("fresh_$name", 'dropin', @at, @fresh, '-P',
-		    "$name-ROUND");
-	}
-	measure('nginx_wrap', 'nginx', '-H', '-k', '-S', 201, '-u',
-	    '/wrap/x');
-	measure('nginx_keyless', 'nginx', '-H', '-k', '-S', 201, '-u',
-	    '/dropin/x');
-	measure('lighttpd', 'lighttpd', '-H', '-k', '-S', 201);
-	measure('keys_1000', 'idem', '-k', '-K', 'set:1000', '-P', 'k1000',
-	    '-S', 201, '-w', 'replayed');
-	# Beside those that are compared with it: a machine changes by the minute.
-	measure('one_key', 'idem', @kept, '-w', 'replayed');
-	measure('mixed', 'idem', @kept, '-w', 'replayed');
-	measure('keys_many', 'idem', '-k', '-K', "zipf:$many", '-P', 'many',
-	    '-S', 201, '-w', 'replayed');
-	measure('full', 'full', '-S', 201, @fresh, '-P', 'more-ROUND');
-	measure('small', 'idem', '-S', 201, @fresh, '-P', 'more-ROUND');
-	measure('php', 'php', @php);
-	measure('idemphp', 'idemphp', @php);
-	measure('idemphp_fresh', 'idemphp', @php, @fresh, '-P', 'php-ROUND');
-	measure('idemphp_replay', 'idemphp', @php, '-K', 'one', '-w',
-	    'replayed');
-
-	$measure{nginx_wrap}{needs} = 'wrap_nginx';
-	$measure{nginx_lua}{needs} = 'nginx_lua';
-	$measure{mixed}{beside} = ['idem', '-n', 8, '-q', 'sleep=50', '-t',
-	    $ms + 100, '-S', 201];
-	# Whose time counts as well.
-	$measure{nginx_idem}{through} = ['idem'];
-	$measure{nginx_bare}{through} = ['bare_nginx'];
-	$measure{nginx_lua}{through} = ['redis'];
-	$measure{nginx_keyless}{through} = ['dropin'];
-	$measure{nginx_wrap}{through} = ['wrap_nginx'];
-	$measure{$_}{through} = ['php_behind'] for qw(idemphp idemphp_fresh
-	    idemphp_replay);
-	# Each worker's cache forgets after a minute.
-	$measure{keys_1000}{before} = sub {
-		load('idem', '-k', '-K', 'set:1000', '-P', 'k1000', '-N', 8000);
-	};
-	$measure{keys_many}{before} = sub {
-		load('idem', '-k', '-K', "set:$many", '-P', 'many', '-N',
-		    8 * $many);
-	};
-	$measure{full}{before} = sub {
-		load('full', '-k', '-K', "set:$full", '-P', 'full', '-q',
-		    "size=$large", '-N', 8 * $full);
-	};
-}
-
-# Every key that is to be replayed has its answer, in each worker's cache.
-sub warm {
-	my @php = ('-p', Peers::path('hello.php'), '-u', '/hello.php');
-	load('idem', @kept, '-N', 1);
-	load('idem', @kept, '-N', 1, '-P', 'large', '-q', "size=$large");
-	load('nginx', '-H', '-K', 'one', '-P', 'nginx', '-u', '/idem/x', '-N', 1)
-	    if !Peers::missing('nginx');
-	load('nginx', '-H', '-K', 'one', '-u', '/lua/x', '-N', 1)
-	    if !Peers::missing('nginx') && !Peers::missing('nginx_lua');
-	load('idemphp', '-K', 'one', '-N', 1, @php)
-	    if !Peers::missing('idemphp');
-	take($_, 0) for qw(kept each kept_10k nginx_idem);
+sub warm_up {
+	take($_, 0) for @_;
 	$_->{rounds} = [] for values %measure;
 }
 
 # --- the rows ----------------------------------------------------------------
-
-# [ours, what, theirs, against, goal, options...]; of: the figure (rate).
-my @rows = (
-	['kept', 'replay, kept connections', 'bare_kept', 'bare libfcgi', 1.10],
-	['each', 'replay, a connection each', 'bare_each', 'bare libfcgi', 1.00],
-	['kept_10k', 'replay of 10 KiB, kept', 'bare_10k', 'bare libfcgi', 0.90],
-	['nginx_idem', 'replay through nginx', 'nginx_bare',
-	    'nginx + bare libfcgi', 0.90],
-	['nginx_idem', 'replay through nginx', 'nginx_lua',
-	    'nginx + Lua + Redis', 1.10],
-	['keyless', 'CGI without a key', 'wrap', 'fcgiwrap -c4', 1.30],
-	['keyless_alone', 'the same, one client, mean', 'wrap_alone',
-	    'fcgiwrap -c4', undef, of => 'mean_us', at_most => 1],
-	['fresh', 'fresh keyed CGI, ledger', 'wrap', 'fcgiwrap -c4', 1.15],
-	['fresh_alone', 'the same, one client, mean', 'wrap_alone',
-	    'fcgiwrap -c4', undef, of => 'mean_us', at_most => 1, synced => 1],
-	['fresh_sh', 'fresh keyed, shell', 'wrap_sh', 'fcgiwrap -c4', 0.95],
-	['keyless_sh', 'without a key, shell', 'wrap_sh', 'fcgiwrap -c4', 1.00],
-	['fresh_perl', 'fresh keyed, perl', 'wrap_perl', 'fcgiwrap -c4', 0.95],
-	['keyless_perl', 'without a key, perl', 'wrap_perl', 'fcgiwrap -c4',
-	    1.00],
-	['nginx_keyless', 'CGI without a key, nginx', 'nginx_wrap',
-	    'nginx + fcgiwrap -c4', 1.00],
-	['nginx_keyless', 'CGI without a key, nginx', 'lighttpd',
-	    'lighttpd mod_cgi', undef],
-	['idemphp', 'PHP without a key', 'php', 'php-fpm', undef],
-	['idemphp_fresh', 'fresh keyed PHP, ledger', 'php', 'php-fpm', undef],
-	['idemphp_replay', 'replay of PHP', 'php', 'php-fpm', undef],
-	['keys_1000', 'replays of 1,000 keys, mean', 'one_key', 'of one key', 1.30,
-	    of => 'mean_us', at_most => 1],
-	['keys_many', "replays of 10,000 (zipf), mean", 'one_key', 'of one key',
-	    1.30, of => 'mean_us', at_most => 1],
-	['full', 'fresh keyed, cache of 50 MB', 'small', 'itself small', 0.95],
-	['mixed', 'replays beside slow programs, p99', 'one_key',
-	    'replays alone', 2.00, of => 'p99_us', at_most => 1]);
 
 my %unit = (rate => '/s', mean_us => 'us', p99_us => 'us');
 
@@ -312,11 +140,17 @@ sub judge {
 	my $of = $more{of} // 'rate';
 	my %row = (what => $what, peer => $peer, goal => $goal, of => $of,
 	    unit => $unit{$of}, at_most => $more{at_most});
-	$row{missing} = why_missing($ours) // why_missing($theirs);
+	$row{missing} = why_missing($ours) //
+	    (defined $theirs ? why_missing($theirs) : undef);
 	return \%row if defined $row{missing};
-	my ($o, $t) = map { $measure{$_}{rounds} } $ours, $theirs;
-	my @ratios = sort { $a <=> $b } Figures::ratios($o, $t, $of);
+	my $o = $measure{$ours}{rounds};
 	$row{ours} = Figures::of($o, $of);
+	$row{ours_wrong} += $_->{errors} for @$o;
+	$row{theirs_wrong} = 0;
+	$row{met} = '-';
+	return \%row if !defined $theirs;
+	my $t = $measure{$theirs}{rounds};
+	my @ratios = sort { $a <=> $b } Figures::ratios($o, $t, $of);
 	$row{theirs} = Figures::of($t, $of);
 	$row{ratio} = Figures::median(@ratios);
 	$row{ratios} = \@ratios;
@@ -326,7 +160,6 @@ sub judge {
 	if ($more{synced}) {	# 0.9 times theirs, and two durable writes
 		$row{goal} = 0.9 + 2 * $_[1] / $row{theirs};
 	}
-	$row{ours_wrong} += $_->{errors} for @$o;
 	$row{theirs_wrong} += $_->{errors} for @$t;
 	$row{met} = Figures::met(\%row, $row{ratio});
 	return \%row;
@@ -336,24 +169,28 @@ sub judge {
 
 sub wanted {
 	my ($row) = @_;
-	return $only eq '' || "@$row[0 .. 3]" =~ /\Q$only\E/;
+	return $only eq '' || grep { defined && /\Q$only\E/ } @$row[0 .. 3];
 }
 
 sub rounds {
-	my %used = map { $_->[0] => 1, $_->[2] => 1 } grep { wanted($_) } @rows;
+	my %used = map { $_ => 1 } grep { defined } map { @$_[0, 2] } @_;
 	my @used = grep { $used{$_} } @order;
 	for my $round (1 .. $rounds) {
 		take($_, $round) for $round % 2 ? @used : reverse @used;
 	}
 }
 
-start_all();
-plan();
-warm();
+Peers::begin();
+Plan::start_all();
+Plan::plan($ms);
+Plan::warm();
 chomp(my $sync_us = `'$ENV{BENCH}/sync' '@{[Peers::folder()]}'`);
-rounds();
+my @rows = grep { wanted($_) } Plan::rows();
+rounds(@rows);
 
-my @judged = map { judge($_, $sync_us) } grep { wanted($_) } @rows;
+my @judged = map { judge($_, $sync_us) } @rows;
+push @judged, Redis::trips() if $only eq '' || 'trips' =~ /\Q$only\E/;
+push @judged, Redis::crowd() if $only eq '' || 'crowd' =~ /\Q$only\E/;
 push @judged, Sizes::memory(), Sizes::crowd() if $only eq '';
 my ($busy) = split ' ', Peers::slurp('/proc/loadavg');
 chomp(my $cpus = `nproc`);
@@ -363,6 +200,7 @@ Figures::head();
 Figures::line($_) for @judged;
 print "(the goals of fresh keyed rows are for a fdatasync of at most 300 us)\n"
     if $sync_us > 300;
+print Redis::note();
 print "not measured: $_->[0]: $_->[1]\n" for Peers::all_missing();
 my $errors = Peers::slurp(Peers::path('errors'));
 print map { "# $_\n" } grep { defined } (split /\n/, $errors)[0 .. 19]

@@ -16,7 +16,8 @@ static const char usage[] =
     "  -t MS         for so long (1000)\n"
     "  -N COUNT      until so many are answered; with -t: or for so long\n"
     "  -k            keep the connections; else one for each request\n"
-    "  -K KEYS       none, fresh, one, set:N (in turn) or zipf:N (none)\n"
+    "  -K KEYS       none, fresh, one, set:N (in turn), zipf:N, or file:PATH\n"
+    "                (its lines in turn, all of one length) (none)\n"
     "  -P PREFIX     of each key (load)\n"
     "  -b BYTES      of the request's body (16)\n"
     "  -m METHOD     (POST)\n"
@@ -26,6 +27,7 @@ static const char usage[] =
     "  -S STATUS     that every answer must have\n"
     "  -w WORD       Idempotency-Status that every answer must have; '': none\n"
     "  -r SEED       of zipf (1)\n"
+    "  -o FILE       gets the body of each right answer, a line each\n"
     "All answers to one key must have the same body.  Prints one JSON object;\n"
     "exits with 1 after a wrong answer.\n";
 
@@ -79,7 +81,7 @@ read_options(struct load_options *o, int argc, char **argv)
 {
 	int c;
 
-	while ((c = getopt(argc, argv, "s:Hn:t:N:kK:P:b:m:u:q:p:S:w:r:")) != -1)
+	while ((c = getopt(argc, argv, "s:Hn:t:N:kK:P:b:m:u:q:p:S:w:r:o:")) != -1)
 		switch (c) {
 		case 's': o->at = optarg; break;
 		case 'H': o->http = true; break;
@@ -97,6 +99,7 @@ read_options(struct load_options *o, int argc, char **argv)
 		case 'S': o->status = (int)strtol(optarg, NULL, 10); break;
 		case 'w': o->says = optarg; break;
 		case 'r': o->seed = strtoull(optarg, NULL, 10); break;
+		case 'o': o->save = optarg; break;
 		default: return -1;
 		}
 	if (o->run_ms == -1)

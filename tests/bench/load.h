@@ -23,7 +23,7 @@ struct load_options {
 	uint32_t clients;
 	int64_t run_ms;		/* 0: until count are answered */
 	uint64_t count;		/* 0: for run_ms */
-	const char *keys;	/* none, fresh, one, set:K, zipf:K */
+	const char *keys;	/* none, fresh, one, set:K, zipf:K, file:PATH */
 	const char *prefix;	/* of each key */
 	size_t body_len;
 	const char *method, *path, *query, *type;
@@ -32,6 +32,7 @@ struct load_options {
 	const char *says;	/* Idempotency-Status that each must have; "":
 				   none; NULL: any */
 	uint64_t seed;		/* of zipf */
+	const char *save;	/* a file that gets each body; NULL: none */
 };
 
 /* --- which key (load_ask.c) ----------------------------------------------- */
@@ -40,8 +41,9 @@ enum load_pattern {
 	LOAD_NONE,		/* no key */
 	LOAD_FRESH,		/* one of its own for each request */
 	LOAD_SET,		/* one after the other, of so many */
-	LOAD_ZIPF		/* by chance: the n-th is asked for 1/n times
+	LOAD_ZIPF,		/* by chance: the n-th is asked for 1/n times
 				   as often as the first */
+	LOAD_FILE		/* one after the other, each a line of a file */
 };
 
 struct load_keys {
@@ -50,22 +52,24 @@ struct load_keys {
 	uint64_t asked, chance;
 	double *share;		/* ZIPF: of the first n of all */
 	uint64_t *digest;	/* of each key's answer; 0: none yet */
+	struct idem_buf lines;	/* FILE: count of them, all of one length */
 };
 
-/* -1: not a pattern, or no memory. */
+/* -1: not a pattern, or no memory, or no such file. */
 int load_keys_init(struct load_keys *, const struct load_options *);
+void load_keys_free(struct load_keys *);
 uint64_t load_keys_next(struct load_keys *);
 /* Is that the answer that this key had before, if it had one? */
 bool load_keys_same(struct load_keys *, uint64_t key, uint64_t digest);
 
 /*
- * The request; the digits in it, LOAD_DIGITS of them, are the key's number.
- * NULL in *digits: there are none.
+ * The request, and where in it a key differs from the next: a number, or all
+ * of a line.  NULL in *place: nowhere.
  */
 #define LOAD_DIGITS 10
 void load_request(struct idem_buf *, const struct load_options *,
-    enum load_pattern, uint8_t **digits);
-void load_number(uint8_t *digits, uint64_t number);
+    const struct load_keys *, uint8_t **place);
+void load_key(const struct load_keys *, uint64_t key, uint8_t *place);
 
 /* --- an answer (load_hear.c) ---------------------------------------------- */
 
@@ -78,7 +82,8 @@ struct load_answer {
 	/* Once it is whole. */
 	int status;
 	struct idem_bytes says;	/* Idempotency-Status; borrowed from out */
-	uint64_t digest;	/* of the body */
+	struct idem_bytes body;	/* borrowed, too */
+	uint64_t digest;	/* of it */
 };
 
 enum load_heard { LOAD_MORE, LOAD_WHOLE, LOAD_BROKEN };

@@ -8,6 +8,7 @@
 #include <string.h>
 
 #define COUNT_MAX 10000000u
+#define LINE_MAX 255u
 
 static const char zeroes[LOAD_DIGITS + 1] = "0000000000";
 
@@ -27,6 +28,50 @@ counted(const char *text, const char *name, uint32_t *count)
 	return *end == '\0' && n >= 1 && n <= COUNT_MAX;
 }
 
+/* With the newline. */
+static size_t
+line_size(const struct load_keys *keys)
+{
+	const uint8_t *at = keys->lines.at;
+	const uint8_t *end = memchr(at, '\n', keys->lines.len);
+
+	return end == NULL ? 0 : (size_t)(end - at) + 1;
+}
+
+static bool
+all_alike(const struct load_keys *keys, size_t size)
+{
+	size_t i;
+
+	for (i = 0; i < keys->lines.len; i += size)
+		if (memchr(keys->lines.at + i, '\n', size) !=
+		    keys->lines.at + i + size - 1)
+			return false;
+	return true;
+}
+
+static bool
+read_lines(struct load_keys *keys, const char *path)
+{
+	FILE *file = fopen(path, "re");
+	char some[4096];
+	size_t n, size;
+
+	if (file == NULL)
+		return false;
+	while ((n = fread(some, 1, sizeof some, file)) > 0)
+		idem_buf_append(&keys->lines, some, n);
+	fclose(file);
+	if (!idem_buf_ok(&keys->lines) || keys->lines.len == 0)
+		return false;
+	size = line_size(keys);
+	if (size < 2 || size > LINE_MAX + 1 || keys->lines.len % size != 0 ||
+	    keys->lines.len / size > COUNT_MAX)
+		return false;
+	keys->count = (uint32_t)(keys->lines.len / size);
+	return all_alike(keys, size);
+}
+
 static bool
 read_pattern(struct load_keys *keys, const char *text)
 {
@@ -41,6 +86,9 @@ read_pattern(struct load_keys *keys, const char *text)
 		keys->pattern = LOAD_SET;
 	} else if (counted(text, "zipf", &keys->count)) {
 		keys->pattern = LOAD_ZIPF;
+	} else if (strncmp(text, "file:", 5) == 0) {
+		keys->pattern = LOAD_FILE;
+		return read_lines(keys, text + 5);
 	} else {
 		return false;
 	}
@@ -75,6 +123,14 @@ load_keys_init(struct load_keys *keys, const struct load_options *o)
 			return -1;
 	}
 	return keys->pattern == LOAD_ZIPF ? add_up_shares(keys) : 0;
+}
+
+void
+load_keys_free(struct load_keys *keys)
+{
+	free(keys->share);
+	free(keys->digest);
+	idem_buf_free(&keys->lines);
 }
 
 /* Between 0 and 1 (xorshift64*, Vigna 2016). */
@@ -115,6 +171,7 @@ load_keys_next(struct load_keys *keys)
 	case LOAD_FRESH:
 		return n;
 	case LOAD_SET:
+	case LOAD_FILE:
 		return n % keys->count;
 	case LOAD_ZIPF:
 		return by_share(keys, chance(keys));
@@ -182,26 +239,41 @@ write_http(struct idem_buf *out, const struct load_options *o, const char *key,
 	idem_buf_append(out, body.at, body.len);
 }
 
-void
-load_request(struct idem_buf *out, const struct load_options *o,
-    enum load_pattern pattern, uint8_t **digits)
+/* The first of all, as text. */
+static void
+first_key(const struct load_keys *keys, const char *prefix,
+    char text[LINE_MAX + 1])
 {
-	char *body = body_of(o->body_len);
-	const struct idem_bytes bytes = { body, o->body_len };
-	char text[160], *key = NULL;
-
-	if (pattern != LOAD_NONE) {
-		snprintf(text, sizeof text, "%.100s-%s", o->prefix, zeroes);
-		key = text;
-	}
-	(o->http ? write_http : write_fcgi)(out, o, key, bytes);
-	free(body);
-	*digits = key == NULL ? NULL :
-	    memmem(out->at, out->len, zeroes, LOAD_DIGITS);
+	if (keys->pattern == LOAD_FILE)
+		snprintf(text, LINE_MAX + 1, "%.*s",
+		    (int)line_size(keys) - 1, (const char *)keys->lines.at);
+	else
+		snprintf(text, LINE_MAX + 1, "%.100s-%s", prefix, zeroes);
 }
 
 void
-load_number(uint8_t *digits, uint64_t number)
+load_request(struct idem_buf *out, const struct load_options *o,
+    const struct load_keys *keys, uint8_t **place)
+{
+	char *body = body_of(o->body_len);
+	const struct idem_bytes bytes = { body, o->body_len };
+	char text[LINE_MAX + 1];
+	const char *differs;
+
+	*place = NULL;
+	if (keys->pattern == LOAD_NONE) {
+		(o->http ? write_http : write_fcgi)(out, o, NULL, bytes);
+	} else {
+		first_key(keys, o->prefix, text);
+		(o->http ? write_http : write_fcgi)(out, o, text, bytes);
+		differs = keys->pattern == LOAD_FILE ? text : zeroes;
+		*place = memmem(out->at, out->len, differs, strlen(differs));
+	}
+	free(body);
+}
+
+static void
+put_number(uint8_t *digits, uint64_t number)
 {
 	int i;
 
@@ -209,4 +281,17 @@ load_number(uint8_t *digits, uint64_t number)
 		digits[i] = (uint8_t)('0' + number % 10);
 		number /= 10;
 	}
+}
+
+void
+load_key(const struct load_keys *keys, uint64_t key, uint8_t *place)
+{
+	size_t size;
+
+	if (keys->pattern != LOAD_FILE) {
+		put_number(place, key);
+		return;
+	}
+	size = line_size(keys);
+	memcpy(place, keys->lines.at + key * size, size - 1);
 }

@@ -81,8 +81,8 @@ ended(struct load_answer *a)
 		return LOAD_BROKEN;
 	a->status = (int)number(field(&a->out, head, "Status"), 200);
 	a->says = field(&a->out, head, "Idempotency-Status");
-	a->digest = digest_of((struct idem_bytes){ a->out.at + head,
-	    a->out.len - head });
+	a->body = (struct idem_bytes){ a->out.at + head, a->out.len - head };
+	a->digest = digest_of(a->body);
 	return LOAD_WHOLE;
 }
 
@@ -169,8 +169,8 @@ look_http(struct load_answer *a, bool closed)
 	}
 	a->status = (int)strtol((const char *)a->out.at + 9, NULL, 10);
 	a->says = field(&a->out, head, "Idempotency-Status");
-	a->digest = digest_of((struct idem_bytes){ a->out.at + head,
-	    body_len });
+	a->body = (struct idem_bytes){ a->out.at + head, body_len };
+	a->digest = digest_of(a->body);
 	return LOAD_WHOLE;
 }
 

@@ -25,7 +25,7 @@ struct client {
 	uint64_t key;
 	int64_t began_ns;
 	struct idem_buf request;
-	uint8_t *digits;	/* in it; NULL: none */
+	uint8_t *place;		/* of the key in it; NULL: none */
 	struct idem_bytes left;	/* of it */
 	struct load_answer answer;
 };
@@ -40,6 +40,7 @@ struct load {
 	uint32_t busy;
 	size_t took_size;
 	int epoll;
+	FILE *save;		/* NULL: bodies are not kept */
 	uint64_t begun;
 	int64_t began_ns, until_ns, last_ns;	/* until_ns 0: no matter */
 	bool failed;
@@ -174,8 +175,8 @@ ask(struct load *l, struct client *c)
 {
 	load_answer_reset(&c->answer);
 	c->key = load_keys_next(&l->keys);
-	if (c->digits != NULL)
-		load_number(c->digits, c->key);
+	if (c->place != NULL)
+		load_key(&l->keys, c->key, c->place);
 	c->left = idem_buf_bytes(&c->request);
 	l->begun++;
 	c->began_ns = now_ns();
@@ -230,6 +231,9 @@ count(struct load *l, struct client *c, enum load_heard heard, int64_t now)
 		f->requests++;
 		l->last_ns = now;
 		remember(l, now - c->began_ns);
+		if (l->save != NULL)
+			fprintf(l->save, "%.*s\n", (int)c->answer.body.len,
+			    (const char *)c->answer.body.at);
 	}
 	if (right)
 		return;
@@ -339,6 +343,13 @@ prepare(struct load *l)
 		fail(l, "address");
 		return -1;
 	}
+	if (l->o->save != NULL) {
+		l->save = fopen(l->o->save, "we");
+		if (l->save == NULL) {
+			fail(l, l->o->save);
+			return -1;
+		}
+	}
 	l->epoll = epoll_create1(EPOLL_CLOEXEC);
 	l->clients = calloc(l->o->clients, sizeof *l->clients);
 	if (l->epoll == -1 || l->clients == NULL ||
@@ -348,7 +359,7 @@ prepare(struct load *l)
 	}
 	for (c = l->clients; c < l->clients + l->o->clients; c++) {
 		c->fd = -1;
-		load_request(&c->request, l->o, l->keys.pattern, &c->digits);
+		load_request(&c->request, l->o, &l->keys, &c->place);
 	}
 	return 0;
 }
@@ -364,8 +375,9 @@ clean(struct load *l)
 		idem_buf_free(&l->clients[i].answer.out);
 	}
 	free(l->clients);
-	free(l->keys.share);
-	free(l->keys.digest);
+	load_keys_free(&l->keys);
+	if (l->save != NULL && fclose(l->save) != 0)
+		fail(l, l->o->save);
 	if (l->epoll != -1)
 		close(l->epoll);
 }

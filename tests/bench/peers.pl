@@ -162,6 +162,7 @@ my $params = join '', map { "fastcgi_param $_->[0] $_->[1];\n" } (
 	['REMOTE_ADDR', '127.0.0.1'], ['SERVER_PORT', '80'],
 	['SERVER_NAME', '$server_name'], ['SCRIPT_FILENAME', '$bench_program']);
 
+# Nothing it has goes to a disk: what is measured is us, not the disk.
 sub redis {
 	my ($name) = @_;
 	my $tool = installed('redis-server')
@@ -181,14 +182,17 @@ sub lua_modules {
 	return join '', map { "load_module $_;\n" } @modules;
 }
 
-# What of idem nginx can do by itself, without a fingerprint: the answer that
-# Redis has, or the application's, which Redis gets then.
+# What of idem nginx can do by itself, and as cheaply as it can: the answer that
+# Redis has under the key (one GET, over a pool of connections), or the
+# application's, which Redis gets then.  It reads the body, as it must, but makes
+# no fingerprint of it; it keeps a body alone, no status and no fields; and two
+# at once both run.  All of that idem does besides.
 sub lua_location {
 	my ($application, $socket) = @_;
 	return <<"END";
 location /lua/ { content_by_lua_block {
 	local redis = require("nginx.redis"):new()
-	local key = ngx.req.get_headers()["Idempotency-Key"]
+	local key = ngx.var.http_idempotency_key
 	ngx.req.read_body()
 	if not redis:connect("unix:$folder/$socket") then return ngx.exit(503) end
 	local saved, says = redis:get(key), "replayed"
@@ -299,20 +303,22 @@ END
 	    path("$name.conf"));
 }
 
+# idemd by a file.
+sub idemd_file {
+	my ($name, $text) = @_;
+	write_file("$name.conf", "listen = 'unix:$folder/$name'\n$text");
+	start($name, $ENV{IDEMD}, '--config', path("$name.conf"));
+}
+
 # idemd in front of a FastCGI application.
 sub idemd_before {
 	my ($name, $to) = @_;
-	my $help = `'$ENV{IDEMD}' --help 2>&1`;
-	return lost($name, 'this idemd has no --config')
-	    if $help !~ /--config/;
-	write_file("$name.lua", <<"END");
-listen = "unix:$folder/$name"
+	idemd_file($name, <<"END");
 ledger = sqlite { path = "$folder/$name.db", create = true }
 route { path = "/**", methods = { "POST" },
   key = header { "Idempotency-Key" },
   program = fastcgi { "unix:$folder/$to" } }
 END
-	start($name, $ENV{IDEMD}, '--config', path("$name.lua"));
 }
 
 1;
