@@ -76,7 +76,7 @@ static const struct {
 	{ "no answer: over limit_ms",
 	  "accept params body wait", 0, 60, 0, "cut", "over its limit" },
 	{ "after the first byte first_ms is nothing any more",
-	  "accept params body STDOUT/1:x wait", 20, 100, 0, "cut",
+	  "accept params body STDOUT/1:x wait", 500, 1500, 0, "cut",
 	  "over its limit" },
 	{ "STDERR is not an answer",
 	  "accept params body STDERR/1:x wait", 60, 20000, 0, "cut",
