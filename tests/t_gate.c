@@ -20,6 +20,33 @@ check_rows(const struct gate_row *row)
 	return n;
 }
 
+/* What is asked for when a write behind the reply is refused. */
+static enum idem_op
+after_refusal(bool hurry)
+{
+	static const struct idem_event events[] = {
+		{ .op = IDEM_ADMIT, .admit = IDEM_KEYED },
+		{ .op = IDEM_LOOK, .look = IDEM_LOOK_NOTHING },
+		{ .op = IDEM_SLOT, .slot = IDEM_SLOT_GOT },
+		{ .op = IDEM_CLAIM, .claim = IDEM_CLAIM_MAYBE, .now_ms = 1 },
+		{ .op = IDEM_REPLY, .sent = IDEM_SENT, .now_ms = 1 },
+		{ .op = IDEM_RELEASE, .write = IDEM_WRITE_REFUSED, .now_ms = 2 }
+	};
+	struct idem_policy policy = idem_policy_default;
+	struct idem_effects all = { .n = 0 };
+	struct idem_gate g;
+	size_t i;
+
+	policy.claim_ms = 0;
+	idem_gate_init(&g, &policy);
+	for (i = 0; i < sizeof events / sizeof *events; i++) {
+		if (hurry)
+			idem_gate_hurry(&g);
+		all = idem_gate_step(&g, &events[i]);
+	}
+	return all.fx[0].op;
+}
+
 int
 main(void)
 {
@@ -29,6 +56,10 @@ main(void)
 
 	n += check_rows(gate_rows_after);
 	n += check_rows(gate_rows_away);
+	is_int(after_refusal(false), IDEM_WAIT,
+	    "a write behind the reply is tried again");
+	is_int(after_refusal(true), IDEM_END,
+	    "and not when there is little time left");
 	note("%zu paths", n);
 	note("a gate is %zu bytes, an effect %zu", sizeof(struct idem_gate),
 	    sizeof(struct idem_effect));
