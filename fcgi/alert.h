@@ -2,6 +2,7 @@
 #ifndef ALERT_H
 #define ALERT_H
 
+#include "journal.h"
 #include "log.h"
 #include "shm.h"
 
@@ -11,9 +12,8 @@
  * Alerts: a command of the operator's is told of what he wants to know at once.
  * A worker tells the master through shared memory, and waits for nothing; the
  * master runs the command, one at a time, and one of a kind in ALERT_EVERY_MS.
- * What comes in between is told as one, with a count.
- *
- * idem-cgi has no master: there nobody runs the command.
+ * What comes in between is told as one, with a count, and the keys of the last
+ * SHM_SAYINGS.  idem-cgi, which has no master, does it by itself (idem_cgi.h).
  */
 #define ALERT_EVERY_MS 10000
 #define ALERT_LIMIT_MS 60000	/* then the command is killed */
@@ -27,9 +27,11 @@ enum alert_kind {
 	/* By themselves. */
 	ALERT_UNKNOWN_KEY, ALERT_TWO_RUNS,
 	ALERT_UNPROTECTED,	/* a run by on_outage */
+	ALERT_NO_SPACE,		/* to write down what a run comes to */
 	ALERT_KINDS
 };
 const char *alert_text(enum alert_kind);	/* "redis-away", ... */
+#define ALERT_DIGITS 16		/* of a key, which name it to idemctl */
 
 /* --- for workers ---------------------------------------------------------- */
 
@@ -39,6 +41,13 @@ const char *alert_text(enum alert_kind);	/* "redis-away", ... */
  * (shm_away_set).  Never blocks, never allocates.
  */
 void alert_tell(struct shm *, enum alert_kind, const char *what);
+/* The same of a key, or NULL. */
+void alert_tell_key(struct shm *, enum alert_kind, const struct idem_digest *,
+    const char *what);
+/* The same in words of our own: what was asked, what is known of the run, and
+   its route; note: or NULL. */
+void alert_tell_run(struct shm *, enum alert_kind, const struct idem_digest *,
+    const struct idem_note *);
 
 /* --- for the master ------------------------------------------------------- */
 
@@ -71,5 +80,9 @@ int64_t alert_due_ms(const struct alert *, int64_t now_ms);
 bool alert_reaped(struct alert *, pid_t, int status);
 /* Kill what runs; nothing is started after it. */
 void alert_end(struct alert *);
+
+/* What a->run's process does: become the command.  who: for its errors. */
+_Noreturn void alert_become(const char *who, const char *path,
+    char *const *argv, char *const *envp);
 
 #endif

@@ -32,6 +32,12 @@ struct backend_end {
 };
 
 struct backend_user {
+	/*
+	 * The first byte is about to leave us, perhaps before backend_start
+	 * returns.  False: it must not, and the call is over, not started.
+	 * NULL: nobody minds.
+	 */
+	bool (*begin)(void *arg);
 	/* In both the call may be paused or stopped. */
 	void (*out)(void *arg, struct idem_bytes);	/* STDOUT */
 	void (*err)(void *arg, struct idem_bytes);	/* STDERR */

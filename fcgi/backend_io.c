@@ -144,6 +144,16 @@ is_late(const struct backend_call *c)
 	    loop_now(c->all->loop) >= c->connect_until_ms;
 }
 
+static bool
+may_begin(struct backend_call *c)
+{
+	const struct backend_user *user = c->all->user;
+
+	if (!c->begun)
+		c->begun = user->begin == NULL || user->begin(c->arg);
+	return c->begun;
+}
+
 static void
 send_once(struct backend_call *c)
 {
@@ -159,6 +169,11 @@ send_once(struct backend_call *c)
 	}
 	if (!fill(c, &s)) {
 		backend_give_up(c, BACKEND_CUT, "the body cannot be read");
+		return;
+	}
+	if (!may_begin(c)) {
+		c->busy = true;
+		backend_give_up(c, BACKEND_NOT_STARTED, "it cannot be noted");
 		return;
 	}
 	message.msg_iovlen = s.spans;

@@ -82,7 +82,8 @@ struct backend_call {
 	uint32_t connect_ms, first_ms, kept_max, connections_max;
 	bool keep;		/* has FCGI_KEEP_CONN */
 	bool reused;		/* its link was idle before */
-	bool touched;		/* a byte has left us, on whatever link */
+	bool begun;		/* the user knows that one will leave us, and */
+	bool touched;		/* one has, on whatever link */
 	bool heard;		/* a byte has come, on this one */
 	bool answered;		/* one of STDOUT has */
 	bool sent_all;

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: ISC */
 #include "conf_private.h"
 
+#include <signal.h>
 #include <stdalign.h>
 #include <stdarg.h>
 #include <stdio.h>
@@ -68,6 +69,19 @@ conf_warn(struct conf *c, const char *format, ...)
 	c->warnings.len++;
 }
 
+void
+conf_route_init(struct conf_route *r)
+{
+	*r = (struct conf_route){
+		.route = idem_route_default,
+		.spool = true,
+		.lease_min_ms = 10 * 1000,
+		.lease_max_ms = 5 * 60 * 1000,
+		.retry_ms = 5 * 1000,
+		.probe_limit_ms = 10 * 1000
+	};
+}
+
 /* Room is for the next power of two. */
 struct conf_route *
 conf_route_add(struct conf *c)
@@ -87,6 +101,11 @@ conf_route_add(struct conf *c)
 }
 
 /* --- texts ---------------------------------------------------------------- */
+
+const int conf_signals[] = { 0, SIGHUP, SIGINT, SIGQUIT, SIGTERM, SIGUSR1,
+    SIGUSR2 };
+const char *const conf_signal_names[] = { "none", "HUP", "INT", "QUIT", "TERM",
+    "USR1", "USR2", NULL };
 
 bool
 conf_is_variable(const char *text)
@@ -133,6 +152,7 @@ conf_new(void)
 	c->programs = 8;
 	c->queue = 64;
 	c->grace_ms = 5 * 1000;
+	c->reserve = UINT64_C(64) << 20;
 	c->cache_size = 64u * 1024u * 1024u;
 	c->cache_age_ms = 60 * 1000;
 	c->holders = 1;
@@ -182,19 +202,40 @@ share(const struct conf *c, struct idem_route *r)
 		r->times.call_ms = r->policy.claim_ms;
 }
 
+/* A lease that is measured begins as any other does, within its bounds. */
 static void
-measure(struct conf *c, const struct idem_route *r)
+begin_lease(struct conf_route *r)
 {
-	if (r->policy.lease_ms > c->lease_max_ms)
-		c->lease_max_ms = r->policy.lease_ms;
-	if (r->limit_ms > c->limit_max_ms)
-		c->limit_max_ms = r->limit_ms;
+	uint32_t ms = idem_policy_default.lease_ms;
+
+	if (ms > r->lease_max_ms)
+		ms = r->lease_max_ms;
+	if (ms < r->lease_min_ms)
+		ms = r->lease_min_ms;
+	r->route.policy.lease_ms = ms;
+}
+
+static int64_t
+larger(int64_t a, int64_t b)
+{
+	return a > b ? a : b;
+}
+
+static void
+measure(struct conf *c, const struct conf_route *r)
+{
+	const struct idem_route *i = &r->route;
+	uint32_t lease_ms = r->lease_auto ? r->lease_max_ms :
+	    i->policy.lease_ms;
+
+	c->lease_max_ms = (uint32_t)larger(c->lease_max_ms, lease_ms);
+	c->limit_max_ms = (uint32_t)larger(c->limit_max_ms, i->limit_ms);
 }
 
 void
 conf_measure(struct conf *c)
 {
-	struct idem_route *r;
+	struct conf_route *r;
 	size_t i;
 
 	if (c->cache != NULL && c->shared != NULL &&
@@ -202,16 +243,20 @@ conf_measure(struct conf *c)
 	    conf_redis_differs(c->cache, c->shared) == NULL)
 		c->cache = c->shared;
 	c->lease_max_ms = c->limit_max_ms = 0;
-	c->keep_max_ms = 0;
+	c->keep_max_ms = c->keep_min_max_ms = 0;
 	for (i = 0; i < c->routes_len; i++) {
-		r = &c->routes[i].route;
-		share(c, r);
+		r = &c->routes[i];
+		share(c, &r->route);
+		if (r->lease_auto)
+			begin_lease(r);
 		measure(c, r);
-		if (r->times.keep_ms > c->keep_max_ms)
-			c->keep_max_ms = r->times.keep_ms;
+		c->keep_max_ms = larger(c->keep_max_ms,
+		    r->route.times.keep_ms);
+		c->keep_min_max_ms = larger(c->keep_min_max_ms,
+		    r->route.times.keep_min_ms);
 	}
 	if (c->has_rest)
-		measure(c, &c->rest.route);
+		measure(c, &c->rest);
 }
 
 /*

@@ -16,12 +16,23 @@
 struct conf_route {
 	struct idem_route route;
 	struct program_rule program;
+	bool spool;		/* keyed CGI runs write into the journal */
+	int lost_signal;	/* what a program is told when its lease is
+				   lost; 0: nothing */
+	bool lease_auto;	/* the lease is measured (measure.h): */
+	uint32_t lease_min_ms, lease_max_ms, retry_ms;	/* bounds; the largest
+				   delay of a client's retry */
+	const char *probe;	/* on_unknown probe: a CGI program, absolute */
+	uint32_t probe_limit_ms;
 	enum idem_redis_scheme scheme;	/* arbiter redis */
 	const char *form_token;	/* arbiter token: the hidden field that is put
 				   into the forms of its pages, read from what
 				   is submitted and taken out of it; or NULL */
 	const char *text;	/* "route at FILE:LINE", for --explain, logs */
 };
+
+/* The defaults for a CGI program, without path, program and text. */
+void conf_route_init(struct conf_route *);
 
 /* redis {}: a server, and how it is used. */
 struct conf_redis {
@@ -65,6 +76,9 @@ struct conf {
 	bool create;
 	uint32_t programs, workers;
 	uint32_t grace_ms;
+	uint64_t reserve;	/* bytes that must be free where ledger and
+				   journal lie before anything is started;
+				   64 MiB; 0: not looked at */
 	/* These it can. */
 	uint32_t queue;
 	bool stderr_to_front;	/* fcgiwrap's -f */
@@ -78,9 +92,9 @@ struct conf {
 	bool has_rest;		/* what no route's path stands for: */
 	struct conf_route rest;	/* its program; keys are ignored */
 
-	/* The largest of all routes. */
+	/* The largest of all routes; lease: lease_max_ms of automatic ones. */
 	uint32_t lease_max_ms, limit_max_ms;
-	int64_t keep_max_ms;
+	int64_t keep_max_ms, keep_min_max_ms;	/* keep; keep_min */
 
 	struct idem_words warnings;	/* for the log, --check-config */
 
@@ -101,7 +115,7 @@ struct conf *conf_read(const char *file, struct idem_bytes text, char *error,
    it points at must outlive it.  NULL: no memory. */
 struct conf *conf_new(void);
 /* After routes, cache and shared were set by hand: what routes take from the
-   two, and the maxima. */
+   two, where their leases begin, and the maxima. */
 void conf_measure(struct conf *);
 
 struct conf *conf_hold(struct conf *);
@@ -144,6 +158,8 @@ bool conf_may_follow(const struct conf *now, const struct conf *next,
  *	yes		it holds
  *	retry		once: up to attempts_max starts, each after the run
  *			before is surely dead
+ *	probe		once: again only by the word of the route's probe that
+ *			nothing had happened
  *	or-unknown	it holds, or the answer is 409 unknown
  *	while		it holds while Redis remembers the key
  *	no		it does not hold

@@ -147,6 +147,42 @@ warn_outage(struct conf *c, const struct conf_route *r)
 }
 
 static void
+warn_unknown(struct conf *c, const struct conf_route *r)
+{
+	switch (r->route.policy.on_unknown) {
+	case IDEM_BLOCK:
+		break;
+	case IDEM_RETRY:
+		conf_warn(c, "%s: retry with redis: no lock shows across hosts "
+		    "that a run is dead, so the next may begin while it is at "
+		    "work; and a Redis that forgets counts from one again",
+		    r->text);
+		break;
+	case IDEM_PROBING:
+		conf_warn(c, "%s: probe with redis: no lock shows across hosts "
+		    "that a run is dead, so the probe may look while it is at "
+		    "work; and of what Redis forgets no probe is asked",
+		    r->text);
+		break;
+	}
+}
+
+/*
+ * Every other lease is renewed while its run goes on; here it is the time to
+ * live of a key that nobody renews.
+ */
+static void
+warn_lease(struct conf *c, const struct conf_route *r)
+{
+	if (r->scheme == IDEM_SCHEME_SETNX &&
+	    (r->lease_auto || r->route.policy.lease_ms < r->route.limit_ms))
+		conf_warn(c, "%s: scheme is setnx, which renews no lease: a "
+		    "run may take longer than it, up to its limit, and then "
+		    "another begins beside it; say a lease as long as the "
+		    "limit", r->text);
+}
+
+static void
 warn_route(struct conf *c, const struct conf_route *r)
 {
 	const struct idem_policy *p = &r->route.policy;
@@ -154,12 +190,9 @@ warn_route(struct conf *c, const struct conf_route *r)
 	if (p->arbiter != IDEM_ARBITER_REDIS)
 		return;
 	warn_scheme(c, r);
+	warn_lease(c, r);
 	warn_outage(c, r);
-	if (p->on_unknown == IDEM_RETRY)
-		conf_warn(c, "%s: retry with redis: no lock shows across hosts "
-		    "that a run is dead, so the next may begin while it is at "
-		    "work; and a Redis that forgets counts from one again",
-		    r->text);
+	warn_unknown(c, r);
 }
 
 /* --- the whole ------------------------------------------------------------ */

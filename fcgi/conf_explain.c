@@ -149,52 +149,6 @@ say_fingerprint(struct idem_buf *b, const struct idem_route *r)
 }
 
 static void
-say_duplicates(struct idem_buf *b, const struct idem_policy *p)
-{
-	conf_say_line(b, "in progress");
-	switch (p->in_progress) {
-	case IDEM_WAITING:
-		idem_buf_text(b, "wait ");
-		conf_say_time(b, p->wait_ms);
-		break;
-	case IDEM_CONFLICT:
-		idem_buf_text(b, "409");
-		break;
-	case IDEM_ACCEPTED:
-		idem_buf_text(b, "202");
-		break;
-	}
-	idem_buf_text(b, "\n");
-	conf_say_line(b, "on unknown");
-	if (p->on_unknown == IDEM_RETRY)
-		idem_buf_printf(b, "retry, %u starts in all\n",
-		    p->attempts_max);
-	else
-		idem_buf_text(b, "block\n");
-}
-
-static void
-say_times(struct idem_buf *b, const struct idem_route *r)
-{
-	conf_say_line(b, "times");
-	idem_buf_text(b, "lease ");
-	conf_say_time(b, r->policy.lease_ms);
-	idem_buf_text(b, ", limit ");
-	conf_say_time(b, r->limit_ms);
-	idem_buf_text(b, ", keep ");
-	conf_say_time(b, r->times.keep_ms);
-	if (r->anew) {
-		idem_buf_text(b, ", then new again");
-	} else {
-		idem_buf_text(b, ", tombstone ");
-		conf_say_time(b, r->times.tombstone_ms);
-	}
-	idem_buf_text(b, ", queue ");
-	conf_say_time(b, r->policy.queue_ms);
-	idem_buf_text(b, "\n");
-}
-
-static void
 say_answers(struct idem_buf *b, const struct idem_route *r)
 {
 	size_t i;
@@ -249,8 +203,7 @@ say_route(struct idem_buf *b, const struct conf *c, const struct conf_route *r)
 	say_guard(b, &r->route);
 	say_fingerprint(b, &r->route);
 	conf_say_arbiter(b, c, r);
-	say_duplicates(b, &r->route.policy);
-	say_times(b, &r->route);
+	conf_say_runs(b, r);
 	say_answers(b, &r->route);
 }
 

@@ -44,6 +44,16 @@ number_stays(const char *what, uint32_t now, uint32_t next, char *error,
 	return false;
 }
 
+static bool
+reserve_stays(uint64_t now, uint64_t next, char *error, size_t size)
+{
+	if (now == next)
+		return true;
+	snprintf(error, size, "reserve was %" PRIu64 " bytes and is now %"
+	    PRIu64 RESTART, now, next);
+	return false;
+}
+
 /*
  * Every lobby holds a client, with connections under way, for as long as it
  * lives: what made it stays what it is, its password too.
@@ -97,7 +107,7 @@ instance_stays(const struct conf *now, const struct conf *next, char *error,
 	    size) &&
 	    number_stays("workers", now->workers, next->workers, error, size) &&
 	    number_stays("grace (ms)", now->grace_ms, next->grace_ms, error,
-	    size);
+	    size) && reserve_stays(now->reserve, next->reserve, error, size);
 }
 
 /* --- the same route ------------------------------------------------------- */

@@ -132,13 +132,30 @@ set_alert(const struct conf_at *at, const char *name, struct conf *c)
 	conf_lua_text(at, name, conf_lua_absolute, &c->alert);
 }
 
+/* "0" and false are none: there is no other size without a unit. */
+static void
+set_reserve(const struct conf_at *at, const char *name, struct conf *c)
+{
+	bool none;
+
+	conf_lua_has(at, name);
+	none = lua_isboolean(at->L, -1) ? lua_toboolean(at->L, -1) == 0 :
+	    lua_type(at->L, -1) == LUA_TSTRING &&
+	    strcmp(lua_tostring(at->L, -1), "0") == 0;
+	lua_pop(at->L, 1);
+	if (none)
+		c->reserve = 0;
+	else
+		conf_lua_size(at, name, 0, CONF_RESERVE_MAX, &c->reserve);
+}
+
 static void
 set_rest(const struct conf_at *at, const char *name, struct conf *c)
 {
 	static const char all[] = "/**";
 
+	conf_route_init(&c->rest);
 	c->has_rest = conf_lua_program(at, name, &c->rest.program);
-	c->rest.route = idem_route_default;
 	c->rest.route.path = all;
 	c->rest.route.methods = (struct idem_words){ NULL, 0 };
 	c->rest.text = "rest";	/* set once, so it needs no line */
@@ -146,10 +163,10 @@ set_rest(const struct conf_at *at, const char *name, struct conf *c)
 
 static const char *const names[] = { "listen", "ledger", "programs", "workers",
     "queue", "grace", "stderr_to_front", "local_cache", "cache", "shared",
-    "tokens", "run", "alert", "rest", NULL };
+    "tokens", "run", "alert", "reserve", "rest", NULL };
 static set_fn *const setters[] = { set_listen, set_ledger, set_programs,
     set_workers, set_queue, set_grace, set_stderr, set_local_cache, set_cache,
-    set_shared, conf_lua_tokens, set_run, set_alert, set_rest };
+    set_shared, conf_lua_tokens, set_run, set_alert, set_reserve, set_rest };
 
 static int
 setting(const char *name)

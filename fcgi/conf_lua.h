@@ -17,6 +17,8 @@
  *	conf_lua_redis.c	redis {}, and tokens
  *	conf_lua_route.c	route {}
  *	conf_lua_arbiter.c	who permits its starts
+ *	conf_lua_lease.c	how long they may take
+ *	conf_lua_unknown.c	what one that was cut off leaves behind
  *	conf_lua_doubt.c	what in it is hardly meant
  *	conf_lua_key.c		where its key comes from
  *	conf_lua_identity.c	its scope, guard and fingerprint
@@ -146,7 +148,7 @@ enum conf_word {
 	CONF_WORD_NONE,		/* a value that no word made */
 	CONF_WORD_SQLITE, CONF_WORD_REDIS, CONF_WORD_HEADER, CONF_WORD_QUERY,
 	CONF_WORD_COOKIE, CONF_WORD_FORM, CONF_WORD_CONTENT, CONF_WORD_WAIT,
-	CONF_WORD_RETRY, CONF_WORD_CGI, CONF_WORD_FASTCGI
+	CONF_WORD_RETRY, CONF_WORD_AUTO, CONF_WORD_CGI, CONF_WORD_FASTCGI
 };
 
 /* Add them to the table on top. */
@@ -165,7 +167,7 @@ const struct conf_redis *conf_lua_redis(const struct conf_at *,
     const char *name);
 void conf_lua_tokens(const struct conf_at *, const char *name, struct conf *);
 
-/* --- conf_lua_route.c, _arbiter.c, _key.c, _program.c --------------------- */
+/* --- conf_lua_route.c, _arbiter.c, _lease.c, _unknown.c, _key.c, ... ------ */
 
 bool conf_lua_is_field(const char *name);	/* of a route */
 int conf_lua_route(lua_State *);	/* the function route */
@@ -176,6 +178,9 @@ void conf_lua_key_check(const struct conf_at *, const struct idem_route *);
 void conf_lua_arbiter(const struct conf_at *, struct conf_route *);
 /* After the key. */
 void conf_lua_form_token(const struct conf_at *, struct conf_route *);
+void conf_lua_lease(const struct conf_at *, struct conf_route *);
+/* After the program. */
+void conf_lua_unknown(const struct conf_at *, struct conf_route *);
 /* A program in a field; false: there is none. */
 bool conf_lua_program(const struct conf_at *, const char *field,
     struct program_rule *);

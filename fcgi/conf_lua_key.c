@@ -149,6 +149,7 @@ add_content(const struct conf_at *at, struct keys *k)
 	lua_pop(at->L, 1);
 	conf_lua_time(&inside, "window", 1, CONF_TIME_MAX_MS,
 	    &r->times.keep_ms);
+	r->times.keep_min_ms = r->times.keep_ms;
 	r->anew = true;
 	add(at, k, IDEM_SOURCE_CONTENT, NULL);
 }
@@ -185,8 +186,8 @@ add_value(const struct conf_at *at, struct keys *k)
 		add_content(at, k);
 		break;
 	case CONF_WORD_NONE: case CONF_WORD_SQLITE: case CONF_WORD_REDIS:
-	case CONF_WORD_WAIT: case CONF_WORD_RETRY: case CONF_WORD_CGI:
-	case CONF_WORD_FASTCGI:
+	case CONF_WORD_WAIT: case CONF_WORD_RETRY: case CONF_WORD_AUTO:
+	case CONF_WORD_CGI: case CONF_WORD_FASTCGI:
 		conf_lua_wrong(at, "key", "not header { \"Idempotency-Key\" "
 		    "}, query \"\", cookie \"\", form \"\", content {}, a "
 		    "function, or a list of them");
@@ -272,6 +273,9 @@ check_content(const struct conf_at *at, const struct idem_route *r)
 	if (conf_lua_has(at, "keep"))
 		conf_lua_wrong(at, "keep", "not with key = content: its window "
 		    "is the time");
+	if (conf_lua_has(at, "keep_min"))
+		conf_lua_wrong(at, "keep_min", "not with key = content: what "
+		    "is forgotten within its window would run again");
 	if (r->parts == 0)
 		conf_lua_wrong(at, "fingerprint", "\"none\" with key = content "
 		    "makes all requests one");

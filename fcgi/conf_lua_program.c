@@ -202,7 +202,7 @@ conf_lua_program(const struct conf_at *at, const char *field,
 	case CONF_WORD_NONE: case CONF_WORD_SQLITE: case CONF_WORD_REDIS:
 	case CONF_WORD_HEADER: case CONF_WORD_QUERY: case CONF_WORD_COOKIE:
 	case CONF_WORD_FORM: case CONF_WORD_CONTENT: case CONF_WORD_WAIT:
-	case CONF_WORD_RETRY:
+	case CONF_WORD_RETRY: case CONF_WORD_AUTO:
 		break;
 	}
 	conf_lua_wrong(at, field, "say cgi {}, cgi { \"/path\" } or fastcgi { "

@@ -17,8 +17,9 @@
 
 static const char *const fields[] = { "path", "except", "methods", "key",
     "required", "scope", "guard", "fingerprint", "arbiter", "scheme",
-    "on_outage", "form_token", "on_unknown", "in_progress", "wait", "lease",
-    "limit", "keep", "tombstone", "queue_wait", "body_max", "kept_max",
+    "on_outage", "form_token", "on_unknown", "probe", "probe_limit",
+    "in_progress", "wait", "tier", "lease", "limit", "spool", "lost_signal",
+    "keep", "keep_min", "tombstone", "queue_wait", "body_max", "kept_max",
     "release", "not_replayed", "store_exit", "program", NULL };
 
 /* --- names ---------------------------------------------------------------- */
@@ -47,42 +48,6 @@ conf_lua_field_name(const char *text)
 }
 
 /* --- policy --------------------------------------------------------------- */
-
-static void
-on_unknown(const struct conf_at *at, struct idem_policy *p)
-{
-	static const char *const all[] = { "block", "probe", NULL };
-	const char *text;
-	lua_Integer n;
-
-	if (!conf_lua_has(at, "on_unknown"))
-		return;
-	if (conf_lua_word(at->L, -1) == CONF_WORD_RETRY) {
-		conf_lua_given(at->L, -1);
-		n = lua_tointeger(at->L, -1);
-		if (n < 1 || n > CONF_ATTEMPTS_MAX)
-			conf_lua_wrong(at, "on_unknown", "retry(%lld): not a "
-			    "number from 1 to %u", (long long)n,
-			    CONF_ATTEMPTS_MAX);
-		p->on_unknown = IDEM_RETRY;
-		p->attempts_max = (uint32_t)n;
-		lua_pop(at->L, 2);
-		return;
-	}
-	text = lua_type(at->L, -1) == LUA_TSTRING ? lua_tostring(at->L, -1) :
-	    "";
-	if (strncmp(text, "retry", 5) == 0)
-		conf_lua_wrong(at, "on_unknown", "say retry(3), without "
-		    "quotes");
-	if (lua_isfunction(at->L, -1))
-		conf_lua_wrong(at, "on_unknown", "a word without its value; "
-		    "say retry(3): so many starts in all");
-	lua_pop(at->L, 1);
-	if (conf_lua_one_of(at, "on_unknown", all) == 1)
-		conf_lua_wrong(at, "on_unknown", "a probe is not built yet: "
-		    "say \"block\" or retry(3)");
-	p->on_unknown = IDEM_BLOCK;
-}
 
 static void
 in_progress(const struct conf_at *at, struct idem_policy *p)
@@ -124,27 +89,12 @@ in_progress(const struct conf_at *at, struct idem_policy *p)
 }
 
 static void
-lease(const struct conf_at *at, struct idem_policy *p)
-{
-	if (conf_lua_has(at, "lease")) {
-		if (lua_type(at->L, -1) == LUA_TSTRING &&
-		    strcmp(lua_tostring(at->L, -1), "auto") == 0)
-			conf_lua_wrong(at, "lease", "\"auto\" is not built "
-			    "yet: say a time, such as \"60s\"");
-		lua_pop(at->L, 1);
-	}
-	conf_lua_span(at, "lease", CONF_LEASE_MIN_MS, &p->lease_ms);
-}
-
-static void
 policy(const struct conf_at *at, struct idem_policy *p)
 {
 	conf_lua_flag(at, "required", &p->required);
-	on_unknown(at, p);
 	in_progress(at, p);
 	conf_lua_span(at, "wait", 1, &p->wait_ms);
 	conf_lua_span(at, "queue_wait", 1, &p->queue_ms);
-	lease(at, p);
 }
 
 /* --- answers -------------------------------------------------------------- */
@@ -278,8 +228,13 @@ covers(const struct conf_at *at, struct idem_route *r)
 static void
 times(const struct conf_at *at, struct idem_route *r)
 {
-	conf_lua_span(at, "limit", 1, &r->limit_ms);
 	conf_lua_time(at, "keep", 1, CONF_TIME_MAX_MS, &r->times.keep_ms);
+	r->times.keep_min_ms = r->times.keep_ms;
+	conf_lua_time(at, "keep_min", 1, CONF_TIME_MAX_MS,
+	    &r->times.keep_min_ms);
+	if (r->times.keep_min_ms > r->times.keep_ms)
+		conf_lua_wrong(at, "keep_min", "it is longer than keep, which "
+		    "is shortened to it when room is short");
 	conf_lua_time(at, "tombstone", 1, CONF_TIME_MAX_MS,
 	    &r->times.tombstone_ms);
 }
@@ -295,23 +250,12 @@ name_it(lua_State *L, struct conf *c)
 	return conf_copy(c, idem_bytes_text(text));
 }
 
-/* Nothing that we can do ends an application's run for sure. */
-static void
-check_retry(const struct conf_at *at, const struct conf_route *r)
-{
-	if (r->program.kind == PROGRAM_FASTCGI &&
-	    r->route.policy.on_unknown == IDEM_RETRY)
-		conf_warn(at->conf, "%s: retry with fastcgi: after a limit or a "
-		    "death of ours the application may still be at work when "
-		    "the next start comes", at->what);
-}
-
 static void
 read_route(struct conf_at *at, struct conf_route *r)
 {
 	char what[60];
 
-	r->route = idem_route_default;
+	conf_route_init(r);
 	r->text = name_it(at->L, at->conf);
 	if (r->text == NULL)
 		conf_lua_no_memory(at->L);
@@ -321,6 +265,7 @@ read_route(struct conf_at *at, struct conf_route *r)
 	at->what = what;
 	conf_lua_arbiter(at, r);
 	policy(at, &r->route.policy);
+	conf_lua_lease(at, r);
 	times(at, &r->route);
 	answers(at, &r->route);
 	conf_lua_identity(at, &r->route);
@@ -331,7 +276,7 @@ read_route(struct conf_at *at, struct conf_route *r)
 		conf_lua_wrong(at, NULL, "it has no program; say program = "
 		    "cgi {} (SCRIPT_FILENAME), cgi { \"/path\" } or fastcgi { "
 		    "\"unix:/path\" }");
-	check_retry(at, r);
+	conf_lua_unknown(at, r);
 	at->what = "route";
 }
 

@@ -5,7 +5,6 @@
 #include <lauxlib.h>
 #include <lua.h>
 
-#include <errno.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -382,30 +381,6 @@ conf_lua_span(const struct conf_at *at, const char *field, uint32_t min_ms,
 	*out = (uint32_t)ms;
 }
 
-static bool
-size(const char *text, uint64_t max, uint64_t *out)
-{
-	static const struct { const char *unit; unsigned shift; } units[] = {
-		{ "B", 0 }, { "KiB", 10 }, { "MiB", 20 }, { "GiB", 30 }
-	};
-	unsigned long long n;
-	size_t i;
-	char *end;
-
-	if (*text < '0' || *text > '9')
-		return false;
-	errno = 0;
-	n = strtoull(text, &end, 10);
-	if (errno != 0 || n > UINT32_MAX)
-		return false;
-	for (i = 0; i < sizeof units / sizeof *units; i++)
-		if (strcmp(end, units[i].unit) == 0) {
-			*out = n << units[i].shift;
-			return *out <= max;
-		}
-	return false;
-}
-
 void
 conf_lua_size(const struct conf_at *at, const char *field, uint64_t min,
     uint64_t max, uint64_t *out)
@@ -414,9 +389,9 @@ conf_lua_size(const struct conf_at *at, const char *field, uint64_t min,
 
 	if (!conf_lua_has(at, field))
 		return;
-	if (!size(plain(at->L, -1), max, out) || *out < min) {
-		snprintf(what, sizeof what, "a size with its unit, such as "
-		    "512B, 64KiB, 16MiB or 1GiB, %sof at most %lluMiB",
+	if (!options_size(plain(at->L, -1), max, out) || *out < min) {
+		snprintf(what, sizeof what, CONF_SIZE_WORDS ", %sof at most "
+		    "%lluMiB",
 		    min > 0 ? "not 0, " : "",
 		    (unsigned long long)(max >> 20));
 		not_a(at, field, -1, what);

@@ -15,9 +15,12 @@
 #define CONF_LEASE_MIN_MS 100u
 #define CONF_QUEUE_MAX 1000000u
 #define CONF_ATTEMPTS_MAX 1000u
+#define CONF_RESERVE_MAX (UINT64_C(1) << 40)
 
 #define CONF_TIME_WORDS \
 	"a time with its unit, such as 250ms, 10s, 5m, 24h or 7d"
+#define CONF_SIZE_WORDS \
+	"a size with its unit, such as 512B, 64KiB, 16MiB or 1GiB"
 
 /* Memory of the configuration's own, zeroed, gone with it.  NULL: there is no
    more, or not for one configuration. */
@@ -37,6 +40,12 @@ struct conf_route *conf_route_add(struct conf *);
  * of these, or no memory.
  */
 const char *conf_socket(struct conf *, const char *text);
+
+/* Signals that a program may be told something by, the first 0, and what the
+   file calls them, NULL last.  Others end it in whatever it is at, stop it, or
+   mean something else. */
+extern const int conf_signals[];
+extern const char *const conf_signal_names[];
 
 /* Names that a program may be given: [A-Za-z_][A-Za-z0-9_]*. */
 bool conf_is_variable(const char *text);
@@ -84,13 +93,14 @@ bool conf_others_read(const char *file);
 bool conf_check(struct conf *, const char *file, char *error,
     size_t error_size);
 
-/* --- conf_explain.c, _arbiter.c ------------------------------------------- */
+/* --- conf_explain.c, _arbiter.c, _run.c ----------------------------------- */
 
 void conf_say_line(struct idem_buf *, const char *name);
 void conf_say_time(struct idem_buf *, int64_t ms);
 void conf_say_size(struct idem_buf *, uint64_t size);
 void conf_say_arbiter(struct idem_buf *, const struct conf *,
     const struct conf_route *);
+void conf_say_runs(struct idem_buf *, const struct conf_route *);
 
 /* conf_lua*.c; nothing is done for a configuration that is no file's. */
 void conf_lua_free(struct conf_lua *);

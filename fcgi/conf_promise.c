@@ -99,27 +99,68 @@ said(const char *word, const char *yes, const char *or_unknown,
 	return strcmp(word, "no") == 0 ? no : yes;
 }
 
+/* What is known of the run before: of an application elsewhere only the time,
+   and so of one of another host. */
+static const char *
+before_that(const struct conf_route *r, bool while_)
+{
+	if (while_)
+		return " while Redis remembers it";
+	return r->program.kind == PROGRAM_FASTCGI ?
+	    ", each when the limit of the run before is over" :
+	    ", each after the run before is surely dead";
+}
+
+static void
+say_once(struct idem_buf *b, const struct conf_route *r, const char *once)
+{
+	const struct idem_policy *p = &r->route.policy;
+	bool while_ = strcmp(once, "while") == 0;
+
+	if (strcmp(once, "no") == 0)
+		idem_buf_text(b, "a key may run again");
+	else if (p->on_unknown == IDEM_RETRY)
+		idem_buf_printf(b, "a key runs up to %u times%s",
+		    p->attempts_max, before_that(r, while_));
+	else if (p->on_unknown == IDEM_PROBING)
+		idem_buf_printf(b, "a key runs again only by the word of its "
+		    "probe that nothing had happened%s", while_ ?
+		    ", while Redis remembers it" : "");
+	else
+		idem_buf_printf(b, "a key runs once%s", while_ ?
+		    " while Redis remembers it" : "");
+}
+
+static void
+say_kept(struct idem_buf *b, const struct idem_route *r, const char *kept)
+{
+	idem_buf_text(b, said(kept, "and for as long as it is kept",
+	    "and for as long as it is kept, or \"unknown\" once Redis forgot",
+	    "and for as long as it is kept and remembered", "and change"));
+	if (r->times.keep_min_ms >= r->times.keep_ms || strcmp(kept, "no") == 0)
+		return;
+	idem_buf_text(b, ", which is ");
+	conf_say_time(b, r->times.keep_min_ms);
+	idem_buf_text(b, " when room is short");
+}
+
 static void
 sentence(const struct conf_route *r, struct conf_promise *p)
 {
-	char once[100];
+	struct idem_buf b = { .max = sizeof p->sentence };
 
-	if (strcmp(p->once, "retry") == 0)
-		snprintf(once, sizeof once, "a key runs up to %u times, each "
-		    "after the run before is surely dead",
-		    r->route.policy.attempts_max);
-	else
-		snprintf(once, sizeof once, "%s", said(p->once,
-		    "a key runs once", "", "a key runs once while Redis "
-		    "remembers it", "a key may run again"));
-	snprintf(p->sentence, sizeof p->sentence, "%s; %s; %s; fails when %s",
-	    once, said(p->same_answer, "all get the same answer",
+	say_once(&b, r, p->once);
+	idem_buf_printf(&b, "; %s; ", said(p->same_answer,
+	    "all get the same answer",
 	    "all get the same answer, or \"unknown\"",
-	    "all get the same answer while it does",
-	    "answers may differ"), said(p->kept, "and for as long as it is "
-	    "kept", "and for as long as it is kept, or \"unknown\" once Redis "
-	    "forgot", "and for as long as it is kept and remembered",
-	    "and change"), p->fails_when);
+	    "all get the same answer while it does", "answers may differ"));
+	say_kept(&b, &r->route, p->kept);
+	if (!r->spool)
+		idem_buf_text(&b, "; a killed worker makes its keys unknown");
+	idem_buf_printf(&b, "; fails when %s%c", p->fails_when, '\0');
+	snprintf(p->sentence, sizeof p->sentence, "%s", idem_buf_ok(&b) ?
+	    (char *)b.at : "no memory");
+	idem_buf_free(&b);
 }
 
 void
@@ -134,8 +175,8 @@ conf_promises(const struct conf *c, const struct conf_route *r,
 		.kept = row->kept, .fails_when = row->fails_when
 	};
 	choices(r, out);
-	if (r->route.policy.on_unknown == IDEM_RETRY &&
+	if (r->route.policy.on_unknown != IDEM_BLOCK &&
 	    strcmp(row->once, "yes") == 0)
-		out->once = "retry";
+		out->once = out->on_unknown;
 	sentence(r, out);
 }

@@ -3,6 +3,7 @@
 #define CTL_H
 
 #include "conf.h"
+#include "journal.h"
 #include "store.h"
 
 #include <stdarg.h>
@@ -16,7 +17,9 @@
  *	ctl_open.c	the configuration and the stores
  *	ctl_find.c	which record is meant
  *	ctl_key.c	a client's key as the store has it
- *	ctl_look.c, ctl_settle.c, ctl_token.c, ctl_read.c, ctl_doctor.c
+ *	ctl_run.c	what the run folder knows of a run
+ *	ctl_look.c, ctl_show.c, ctl_unknown.c, ctl_output.c, ctl_settle.c,
+ *	ctl_token.c, ctl_read.c, ctl_doctor.c
  */
 enum ctl_exit { CTL_DONE = 0, CTL_NO = 1, CTL_WRONG = 2, CTL_FAILED = 111 };
 
@@ -41,8 +44,10 @@ struct ctl {
 	struct ctl_store stores[CTL_KINDS];	/* that are open */
 	size_t stores_len;
 	struct idem_redis *client;
+	bool in_part;		/* a store that was meant could not be opened */
 	bool of_tokens;		/* Redis is asked for its history as well */
 	struct idem_boot boot;
+	int folder;		/* of runs; -1: none, or it cannot be opened */
 
 	bool json, force, no_wait;
 	uint32_t states;	/* list: a mask; 0: all */
@@ -69,8 +74,8 @@ struct ctl {
 };
 
 typedef int ctl_command(struct ctl *);
-ctl_command ctl_init, ctl_list, ctl_show, ctl_stats, ctl_resolve, ctl_forget,
-    ctl_token, ctl_doctor;
+ctl_command ctl_init, ctl_list, ctl_unknown, ctl_show, ctl_output, ctl_stats,
+    ctl_resolve, ctl_forget, ctl_token, ctl_doctor;
 
 /* Say "idemctl: COMMAND: why" on standard error; gives the status back. */
 int ctl_say(const struct ctl *, enum ctl_exit, const char *why, ...)
@@ -83,6 +88,9 @@ int ctl_line(struct ctl *, int argc, char **argv, bool *asked);
 
 /* A time of the wall clock as RFC 3339 has it, "-" for none (ctl_look.c). */
 const char *ctl_stamp(int64_t ms, char *out, size_t size);
+/* A client's text: nothing in it moves a terminal's cursor. */
+void ctl_plain(const char *text, char *out, size_t size);
+#define CTL_DIGITS 16		/* of a key, in tables: enough to name it by */
 
 /* --- ctl_open.c ----------------------------------------------------------- */
 
@@ -94,6 +102,8 @@ int ctl_conf(struct ctl *);
  * Redis; with `both` each that there is, of which one may be away.
  */
 int ctl_open(struct ctl *, bool read_only, bool both);
+/* Open c->folder, if it is there. */
+void ctl_open_folder(struct ctl *);
 /* One of them; *error is a sentence. */
 struct idem_store *ctl_open_ledger(struct ctl *, bool read_only, char *error,
     size_t error_size);
@@ -106,9 +116,6 @@ const char *ctl_kind_text(enum ctl_kind);
 int ctl_ask(const struct ctl *, const struct ctl_store *,
     struct idem_store_call *, struct idem_store_answer *);
 
-/* The folder of run locks, or -1 if there is none. */
-int ctl_folder(const struct ctl *);
-
 /* --- ctl_find.c ----------------------------------------------------------- */
 
 struct ctl_found {
@@ -116,6 +123,12 @@ struct ctl_found {
 	struct idem_listed l;
 	int64_t now_ms;		/* of the clock that its lease is by */
 };
+
+/* All records in one of the states (a mask) of one store, at most rows, unless
+   that is 0: of the ledger by key, of Redis as they lie there (ctl_look.c). */
+typedef int ctl_each_fn(struct ctl *, const struct ctl_found *, void *arg);
+int ctl_each(struct ctl *, const struct ctl_store *, uint32_t states,
+    uint32_t rows, ctl_each_fn *, void *arg);
 
 /*
  * The records that the command line names, by `text` (a store key or the first
@@ -125,12 +138,49 @@ struct ctl_found {
 int ctl_find(struct ctl *, const char *text, struct ctl_found[CTL_KINDS],
     size_t *len);
 
+/* A store key's digits: of `text`, or of the client's key on the command
+   line. */
+#define CTL_KEY (2 * IDEM_DIGEST_LEN + 1)
+int ctl_digits(const struct ctl *, const char *text, char digits[CTL_KEY]);
+bool ctl_begins(const struct idem_digest *, const char *digits);
+
 /* ctl_key.c: what the client's key on the command line is in a store. */
 int ctl_client_key(const struct ctl *, struct idem_digest *);
 
-/* What is known of the record's owner; *held: its lock is. */
-enum idem_proof ctl_proof(const struct ctl *, const struct ctl_found *,
-    bool *held);
+/* --- ctl_run.c ------------------------------------------------------------ */
+
+struct ctl_run {
+	struct idem_evidence e;		/* lock MISSING also without a folder */
+	bool known;		/* its note is of this record */
+	enum idem_proof proof;	/* of its owner, whose answer was looked at */
+	enum idem_note_why why;	/* DEAD by that answer, else NOT_SAID */
+	int32_t why_code;
+	int64_t output;		/* bytes that its program wrote, as far as they
+				   are there; -1: none */
+};
+
+/* What is known of the owner of a record that is in progress or unknown. */
+void ctl_run_look(const struct ctl *, const struct ctl_found *, struct ctl_run *);
+/* The record that a note is of, as far as it says. */
+void ctl_run_record(const struct idem_evidence *, struct idem_listed *);
+
+/* "alive", "dead", ... */
+const char *ctl_run_text(const struct ctl_run *);
+/* How it came to be so, or why nothing is known of that. */
+#define CTL_EVIDENCE 200
+void ctl_run_evidence(const struct ctl *, const struct ctl_found *,
+    const struct ctl_run *, char to[CTL_EVIDENCE]);
+
+/* "running", "lapsed", "died", "ended", "not-begun" or "unknown". */
+const char *ctl_condition(const struct ctl_found *, const struct ctl_run *);
+/* Which store it is in. */
+const char *ctl_in_text(const struct ctl_found *, const struct ctl_run *,
+    char *to, size_t size);
+/* An object, without a newline (ctl_show.c). */
+int ctl_say_json(const struct ctl *, const struct ctl_found *);
+
+/* Bytes of output in an open run file; -1: none. */
+int64_t ctl_run_output(int fd, const struct idem_evidence *);
 
 /* ctl_read.c: `idemctl token --read`. */
 int ctl_read(struct ctl *);

@@ -13,6 +13,7 @@
 struct asked {
 	struct doctor_facts facts;
 	struct doctor_ledger ledger;
+	struct doctor_runs runs;
 	struct doctor_tokens tokens;
 	struct doctor_redis redis[2];
 	struct doctor_route *routes;	/* owned */
@@ -21,6 +22,26 @@ struct asked {
 };
 
 /* --- the ledger ----------------------------------------------------------- */
+
+static int
+count_one(struct ctl *c, const struct ctl_found *f, void *arg)
+{
+	(void)c;
+	(void)f;
+	++*(int64_t *)arg;
+	return CTL_DONE;
+}
+
+static void
+count_unknown(struct ctl *c, struct idem_store *store, struct doctor_ledger *l)
+{
+	const struct ctl_store in = { CTL_LEDGER, store };
+	int64_t n = 0;
+
+	if (ctl_each(c, &in, 1u << IDEM_STATE_UNKNOWN, 0, count_one, &n) ==
+	    CTL_DONE)
+		l->unknown = n;
+}
 
 static void
 ask_ledger(struct ctl *c, struct asked *a)
@@ -34,6 +55,7 @@ ask_ledger(struct ctl *c, struct asked *a)
 	    sizeof a->ledger.error);
 	if (store != NULL) {
 		a->history_known = store->ops->history(store, &a->history);
+		count_unknown(c, store, &a->ledger);
 		store->ops->close(store);
 	}
 	a->facts.ledger = &a->ledger;
@@ -166,6 +188,8 @@ examine(struct ctl *c, struct asked *a)
 
 	times.run_ms = (int64_t)c->limit_ms + c->grace_ms;
 	ask_ledger(c, a);
+	if (doctor_look_runs(c->conf, &a->runs))
+		a->facts.runs = &a->runs;
 	a->routes = doctor_look_routes(c->conf);
 	if (a->routes == NULL || !ask_redis(c, a))
 		return ctl_say(c, CTL_FAILED, "out of memory");

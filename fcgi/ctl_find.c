@@ -1,13 +1,10 @@
 /* SPDX-License-Identifier: ISC */
 #include "ctl.h"
 
-#include "run_lock.h"
-
 #include <string.h>
-#include <unistd.h>
 
 #define DIGITS_MIN 8
-#define DIGITS (2 * IDEM_DIGEST_LEN)
+#define DIGITS (CTL_KEY - 1)
 #define ALL_STATES 0xffffffffu
 #define PAGE_ROWS 1000
 
@@ -28,8 +25,8 @@ read_digits(const char *text, struct idem_digest *key)
 	return idem_unhex(digits, key->at, sizeof key->at) ? n : 0;
 }
 
-static bool
-begins(const struct idem_digest *key, const char *text)
+bool
+ctl_begins(const struct idem_digest *key, const char *text)
 {
 	char digits[DIGITS + 1];
 
@@ -61,7 +58,7 @@ struct search {
 static void
 take(struct search *s, const struct idem_listed *l, int64_t now_ms)
 {
-	if (!begins(&l->key, s->text) || (s->n > 0 && memcmp(&s->found->l.key,
+	if (!ctl_begins(&l->key, s->text) || (s->n > 0 && memcmp(&s->found->l.key,
 	    &l->key, sizeof l->key) == 0))
 		return;
 	*s->found = (struct ctl_found){ s->in, *l, now_ms };
@@ -209,11 +206,9 @@ find_digits(struct ctl *c, const char *text, const struct idem_digest *first,
 }
 
 int
-ctl_find(struct ctl *c, const char *text, struct ctl_found found[CTL_KINDS],
-    size_t *len)
+ctl_digits(const struct ctl *c, const char *text, char digits[CTL_KEY])
 {
-	char digits[DIGITS + 1];
-	struct idem_digest first;
+	struct idem_digest key;
 	int status;
 
 	if (text != NULL && c->key != NULL)
@@ -223,32 +218,28 @@ ctl_find(struct ctl *c, const char *text, struct ctl_found found[CTL_KINDS],
 		return ctl_say(c, CTL_WRONG, "name a store key, or a client's "
 		    "by --route, --method, --user and --key");
 	if (text == NULL) {
-		status = ctl_client_key(c, &first);
-		if (status != CTL_DONE)
-			return status;
-		idem_hex(first.at, sizeof first.at, digits);
-		text = digits;
-	} else if (read_digits(text, &first) < DIGITS_MIN) {
+		status = ctl_client_key(c, &key);
+		if (status == CTL_DONE)
+			idem_hex(key.at, sizeof key.at, digits);
+		return status;
+	}
+	if (read_digits(text, &key) < DIGITS_MIN)
 		return ctl_say(c, CTL_WRONG, "%s: not a store key: %d to %d "
 		    "hexadecimal digits", text, DIGITS_MIN, DIGITS);
-	}
-	return find_digits(c, text, &first, found, len);
+	snprintf(digits, CTL_KEY, "%s", text);
+	return CTL_DONE;
 }
 
-/* --- runs ----------------------------------------------------------------- */
-
-enum idem_proof
-ctl_proof(const struct ctl *c, const struct ctl_found *f, bool *held)
+int
+ctl_find(struct ctl *c, const char *text, struct ctl_found found[CTL_KINDS],
+    size_t *len)
 {
-	enum idem_lock_state lock = IDEM_LOCK_MISSING;
-	int folder = ctl_folder(c);
+	char digits[CTL_KEY];
+	struct idem_digest first;
+	int status = ctl_digits(c, text, digits);
 
-	if (folder >= 0) {
-		lock = idem_run_lock_state(folder, &f->l.record.owner);
-		close(folder);
-	}
-	*held = lock == IDEM_LOCK_HELD;
-	return (f->in->kind == CTL_LEDGER ? idem_run_proof :
-	    idem_run_proof_shared)(&f->l.record, f->now_ms, &c->boot, lock,
-	    c->lease_ms, c->limit_ms, c->grace_ms);
+	if (status != CTL_DONE)
+		return status;
+	read_digits(digits, &first);
+	return find_digits(c, digits, &first, found, len);
 }

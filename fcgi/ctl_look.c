@@ -5,14 +5,11 @@
 
 #include <errno.h>
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 #include <time.h>
-#include <unistd.h>
 
 #define PAGE_ROWS 1000
 #define ALL_STATES 0xffffffffu
-#define TABLE_DIGITS 16		/* enough of a key to name it by */
 
 /* --- words ---------------------------------------------------------------- */
 
@@ -34,120 +31,12 @@ since(const struct idem_record *r)
 	return r->ended_at != 0 ? r->ended_at : r->made_at;
 }
 
-/* What is known of the run of a record that is open, else NULL. */
-static const char *
-run_text(const struct ctl *c, const struct ctl_found *f)
-{
-	enum idem_state state = f->l.record.state;
-	bool held;
-
-	if (state != IDEM_STATE_IN_PROGRESS && state != IDEM_STATE_UNKNOWN)
-		return NULL;
-	switch (ctl_proof(c, f, &held)) {
-	case IDEM_PROOF_DEAD:
-		return "dead";
-	case IDEM_PROOF_LAPSED:
-		return held ? "over its limit, but alive" : "silent";
-	case IDEM_PROOF_NONE:
-		return held ? "alive" : "not known";
-	}
-	abort();
-}
-
-/* --- one record ----------------------------------------------------------- */
-
-static void
-print_json(const struct ctl *c, const struct ctl_found *f)
-{
-	char key[2 * IDEM_DIGEST_LEN + 1], owner[2 * IDEM_OWNER_LEN + 1];
-	const struct idem_record *r = &f->l.record;
-	const char *run = run_text(c, f);
-
-	idem_hex(f->l.key.at, sizeof f->l.key.at, key);
-	idem_hex(r->owner.at, sizeof r->owner.at, owner);
-	printf("{\"key\":\"%s\",\"state\":\"%s\",\"attempt\":%u,"
-	    "\"owner\":\"%s\",\"pid\":%u,\"made_at\":%lld,\"ended_at\":%lld,"
-	    "\"expires_at\":%lld,\"answer_bytes\":%llu,\"run\":",
-	    key, idem_state_text(r->state), r->attempt, owner, r->pid,
-	    (long long)r->made_at, (long long)r->ended_at,
-	    (long long)r->expires_at,
-	    (unsigned long long)f->l.answer_len);
-	if (run != NULL)
-		printf("\"%s\"", run);
-	else
-		printf("null");
-	printf(",\"in\":\"%s\"}", ctl_kind_text(f->in->kind));
-}
-
-static void
-print_row(const struct idem_listed *l)
-{
-	char key[2 * IDEM_DIGEST_LEN + 1], when[32];
-
-	idem_hex(l->key.at, sizeof l->key.at, key);
-	printf("%.*s  %-11s  %7u  %-20s  %10llu  %7u\n", TABLE_DIGITS, key,
-	    idem_state_text(l->record.state), l->record.attempt,
-	    ctl_stamp(since(&l->record), when, sizeof when),
-	    (unsigned long long)l->answer_len, l->record.pid);
-}
-
-static void
-print_lease(const struct ctl *c, const struct ctl_found *f)
-{
-	const struct idem_record *r = &f->l.record;
-	int64_t left = r->lease_end - f->now_ms;
-	bool here = memcmp(r->boot.at, c->boot.at, sizeof r->boot.at) == 0;
-
-	if (f->in->kind == CTL_REDIS)
-		printf("host      %s\n", here ? "this one" : "another, or this "
-		    "one before it was booted");
-	if (f->in->kind == CTL_LEDGER && !here)
-		printf("lease     of an earlier boot\n");
-	else if (left >= 0)
-		printf("lease     ends in %lld s\n", (long long)left / 1000);
-	else
-		printf("lease     ended %lld s ago\n", (long long)-left / 1000);
-}
-
-static void
-print_whole(const struct ctl *c, const struct ctl_found *f)
-{
-	char key[2 * IDEM_DIGEST_LEN + 1], owner[2 * IDEM_OWNER_LEN + 1];
-	const struct idem_record *r = &f->l.record;
-	const char *run = run_text(c, f);
-	char when[32];
-
-	idem_hex(f->l.key.at, sizeof f->l.key.at, key);
-	idem_hex(r->owner.at, sizeof r->owner.at, owner);
-	printf("key       %s\nin        %s\nstate     %s\nattempt   %u\n"
-	    "owner     %s\nmade      %s\n", key, ctl_kind_text(f->in->kind),
-	    idem_state_text(r->state), r->attempt, owner,
-	    ctl_stamp(r->made_at, when, sizeof when));
-	if (r->ended_at != 0)
-		printf("since     %s\n",
-		    ctl_stamp(r->ended_at, when, sizeof when));
-	if (r->expires_at != 0)
-		printf("until     %s\n",
-		    ctl_stamp(r->expires_at, when, sizeof when));
-	if (run != NULL) {
-		print_lease(c, f);
-		printf("run       %s (pid %u)\n", run, r->pid);
-	}
-	if (r->state == IDEM_STATE_COMPLETED && f->l.answer_len == 0)
-		printf("answer    not kept\n");
-	else if (r->state == IDEM_STATE_COMPLETED)
-		printf("answer    %llu bytes\n",
-		    (unsigned long long)f->l.answer_len);
-}
-
 /* --- all records ---------------------------------------------------------- */
-
-typedef void visit_fn(const struct ctl *, const struct ctl_found *, void *);
 
 /* One page; *seen counts on. */
 static int
-visit_page(struct ctl *c, const struct ctl_store *in,
-    struct idem_store_call *call, visit_fn *visit, void *arg, uint32_t *seen,
+look_at_page(struct ctl *c, const struct ctl_store *in,
+    struct idem_store_call *call, ctl_each_fn *look, void *arg, uint32_t *seen,
     bool *more)
 {
 	struct ctl_found f = { .in = in };
@@ -158,9 +47,10 @@ visit_page(struct ctl *c, const struct ctl_store *in,
 	if (status != CTL_DONE)
 		return status;
 	f.now_ms = answer.result.now_ms;
-	for (i = 0; i < answer.result.count && answer.listed != NULL; i++) {
+	for (i = 0; i < answer.result.count && answer.listed != NULL &&
+	    status == CTL_DONE; i++) {
 		f.l = answer.listed[i];
-		visit(c, &f, arg);
+		status = look(c, &f, arg);
 	}
 	*seen += i;
 	*more = answer.result.more && (call->any_order || i > 0);
@@ -168,15 +58,13 @@ visit_page(struct ctl *c, const struct ctl_store *in,
 		call->key = f.l.key;
 	call->cursor = answer.result.cursor;
 	idem_store_answer_free(&answer);
-	return CTL_DONE;
+	return status;
 }
 
-/* Each record in one of the states, at most rows, unless that is 0: of the
-   ledger by key, of Redis as they lie there. */
-static int
-each(struct ctl *c, uint32_t states, uint32_t rows, visit_fn *visit, void *arg)
+int
+ctl_each(struct ctl *c, const struct ctl_store *in, uint32_t states,
+    uint32_t rows, ctl_each_fn *look, void *arg)
 {
-	const struct ctl_store *in = &c->stores[0];
 	struct idem_store_call call = {
 		.op = IDEM_STORE_LIST,
 		.states = states,
@@ -189,27 +77,37 @@ each(struct ctl *c, uint32_t states, uint32_t rows, visit_fn *visit, void *arg)
 	while (status == CTL_DONE && more && (rows == 0 || seen < rows)) {
 		call.max = rows == 0 || rows - seen > PAGE_ROWS ? PAGE_ROWS :
 		    rows - seen;
-		status = visit_page(c, in, &call, visit, arg, &seen, &more);
+		status = look_at_page(c, in, &call, look, arg, &seen, &more);
 	}
 	return status;
 }
 
 static void
-list_one(const struct ctl *c, const struct ctl_found *f, void *arg)
+print_row(const struct idem_listed *l)
+{
+	char key[2 * IDEM_DIGEST_LEN + 1], when[32];
+
+	idem_hex(l->key.at, sizeof l->key.at, key);
+	printf("%.*s  %-11s  %7u  %-20s  %10llu  %7u\n", CTL_DIGITS, key,
+	    idem_state_text(l->record.state), l->record.attempt,
+	    ctl_stamp(since(&l->record), when, sizeof when),
+	    (unsigned long long)l->answer_len, l->record.pid);
+}
+
+static int
+list_one(struct ctl *c, const struct ctl_found *f, void *arg)
 {
 	unsigned *seen = arg;
 
-	if (!c->json) {
-		if (*seen == 0)
-			printf("%-*s  %-11s  %7s  %-20s  %10s  %7s\n",
-			    TABLE_DIGITS, "KEY", "STATE", "ATTEMPT", "SINCE",
-			    "ANSWER", "PID");
-		print_row(&f->l);
-	} else {
-		printf("%s", *seen == 0 ? "" : ",\n");
-		print_json(c, f);
+	if (c->json) {
+		printf("%s", (*seen)++ == 0 ? "" : ",\n");
+		return ctl_say_json(c, f);
 	}
-	++*seen;
+	if ((*seen)++ == 0)
+		printf("%-*s  %-11s  %7s  %-20s  %10s  %7s\n", CTL_DIGITS,
+		    "KEY", "STATE", "ATTEMPT", "SINCE", "ANSWER", "PID");
+	print_row(&f->l);
+	return CTL_DONE;
 }
 
 int
@@ -226,35 +124,10 @@ ctl_list(struct ctl *c)
 		return status;
 	if (c->json)
 		putchar('[');
-	status = each(c, c->states != 0 ? c->states : ALL_STATES, c->rows,
-	    list_one, &seen);
+	status = ctl_each(c, &c->stores[0], c->states != 0 ? c->states :
+	    ALL_STATES, c->rows, list_one, &seen);
 	if (c->json)
 		puts("]");
-	return status;
-}
-
-int
-ctl_show(struct ctl *c)
-{
-	struct ctl_found found[CTL_KINDS];
-	size_t len = 0, i;
-	int status;
-
-	if (c->args_len > 1)
-		return ctl_say(c, CTL_WRONG, "one key at a time");
-	status = ctl_open(c, true, true);
-	if (status == CTL_DONE)
-		status = ctl_find(c, c->args[0], found, &len);
-	for (i = 0; status == CTL_DONE && i < len; i++) {
-		if (!c->json && i > 0)
-			putchar('\n');
-		if (!c->json) {
-			print_whole(c, &found[i]);
-			continue;
-		}
-		print_json(c, &found[i]);
-		putchar('\n');
-	}
 	return status;
 }
 
@@ -266,13 +139,14 @@ struct numbers {
 	int instances;
 };
 
-static void
-count_one(const struct ctl *c, const struct ctl_found *f, void *arg)
+static int
+count_one(struct ctl *c, const struct ctl_found *f, void *arg)
 {
 	struct numbers *n = arg;
 
 	(void)c;
 	n->records[f->l.record.state]++;
+	return CTL_DONE;
 }
 
 static void
@@ -311,16 +185,13 @@ print_numbers_json(const struct numbers *n)
 static int
 read_counters(const struct ctl *c, struct numbers *n)
 {
-	int folder = ctl_folder(c), status = CTL_DONE;
-
-	if (folder < 0)
+	if (c->folder < 0)
 		return CTL_DONE;	/* no idemd was ever started on it */
-	n->instances = shm_stats(folder, n->counts);
+	n->instances = shm_stats(c->folder, n->counts);
 	if (n->instances < 0)
-		status = ctl_say(c, CTL_FAILED, "the instances' counters: %s",
+		return ctl_say(c, CTL_FAILED, "the instances' counters: %s",
 		    strerror(errno));
-	close(folder);
-	return status;
+	return CTL_DONE;
 }
 
 int
@@ -334,7 +205,8 @@ ctl_stats(struct ctl *c)
 		    c->args[0]);
 	status = ctl_open(c, true, false);
 	if (status == CTL_DONE)
-		status = each(c, ALL_STATES, 0, count_one, &n);
+		status = ctl_each(c, &c->stores[0], ALL_STATES, 0, count_one,
+		    &n);
 	if (status == CTL_DONE)
 		status = read_counters(c, &n);
 	if (status != CTL_DONE)

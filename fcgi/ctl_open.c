@@ -7,6 +7,7 @@
 
 #include <assert.h>
 #include <string.h>
+#include <unistd.h>
 
 #define CALL_MS 5000
 #define REDIS_TIMEOUT_MS 1000
@@ -211,6 +212,17 @@ choose(const struct ctl *c, bool both, bool wanted[CTL_KINDS])
 	return CTL_DONE;
 }
 
+/* Not made: what root made would not be idemd's. */
+void
+ctl_open_folder(struct ctl *c)
+{
+	char error[300];
+
+	if (c->conf->run != NULL || c->conf->ledger != NULL)
+		c->folder = idem_run_folder(c->conf->run, c->conf->ledger,
+		    false, error, sizeof error);
+}
+
 int
 ctl_open(struct ctl *c, bool read_only, bool both)
 {
@@ -224,11 +236,13 @@ ctl_open(struct ctl *c, bool read_only, bool both)
 		return status;
 	if (!idem_boot_id(&c->boot))
 		return ctl_say(c, CTL_FAILED, "no boot id in /proc");
+	ctl_open_folder(c);
 	for (kind = CTL_LEDGER; kind < CTL_KINDS; kind++) {
 		one = wanted[kind] ? open_one(c, kind, read_only) : CTL_DONE;
 		if (one != CTL_DONE)
 			status = one;
 	}
+	c->in_part = status != CTL_DONE;
 	return c->stores_len > 0 ? CTL_DONE : status;
 }
 
@@ -242,6 +256,9 @@ ctl_close(struct ctl *c)
 	}
 	idem_redis_free(c->client);
 	c->client = NULL;
+	if (c->folder >= 0)
+		close(c->folder);
+	c->folder = -1;
 	conf_drop(c->conf);
 	c->conf = NULL;
 }
@@ -266,16 +283,4 @@ ctl_ask(const struct ctl *c, const struct ctl_store *s,
 		    ctl_kind_text(s->kind), error);
 	idem_store_answer_free(answer);
 	return status;
-}
-
-/* Not made: what root made would not be idemd's. */
-int
-ctl_folder(const struct ctl *c)
-{
-	char error[300];
-
-	if (c->conf->run == NULL && c->conf->ledger == NULL)
-		return -1;
-	return idem_run_folder(c->conf->run, c->conf->ledger, false, error,
-	    sizeof error);
 }

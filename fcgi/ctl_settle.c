@@ -3,14 +3,13 @@
 
 #include "cgi_head.h"
 #include "digest.h"
-#include "run_lock.h"
 #include "saved.h"
 
 #include <errno.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <time.h>
-#include <unistd.h>
 
 #define ANSWER_MAX ((size_t)64 * 1024 * 1024)
 
@@ -113,46 +112,82 @@ is_open(enum idem_state state)
 	return state == IDEM_STATE_IN_PROGRESS || state == IDEM_STATE_UNKNOWN;
 }
 
-/*
- * Nothing is decided over a run that may be going on, unless the operator
- * insists; then its end is fenced off, but nobody stops it.
- */
-static int
-check_dead(const struct ctl *c, const struct ctl_found *f)
+/* When it can be running no more, whatever is known of it. */
+static int64_t
+safe_ms(const struct ctl *c, const struct idem_record *r)
 {
-	const struct idem_record *r = &f->l.record;
-	int64_t safe_ms = r->renewed_at + c->lease_ms + c->limit_ms +
-	    c->grace_ms, left_ms;
-	bool here = memcmp(r->boot.at, c->boot.at, sizeof r->boot.at) == 0;
-	bool held;
+	int64_t ms = r->renewed_at + c->lease_ms + c->limit_ms + c->grace_ms;
 
 	/* Who owns it may start by its own lease's end, whatever ours is. */
-	if (safe_ms < r->lease_end + c->grace_ms)
-		safe_ms = r->lease_end + c->grace_ms;
-	if (!is_open(r->state) || c->force ||
-	    ctl_proof(c, f, &held) == IDEM_PROOF_DEAD)
-		return CTL_DONE;
-	left_ms = safe_ms - f->now_ms;
-	if (left_ms < 0)
-		return CTL_DONE;
-	return ctl_say(c, CTL_NO, "its run %s%s (pid %u): wait for %lld more "
-	    "seconds, or stop it and say --force",
-	    held ? "is still going on" : "may still be going on",
-	    f->in->kind == CTL_REDIS && !here ? ", perhaps on another host" :
-	    "", r->pid, (long long)(left_ms / 1000 + 1));
+	return ms < r->lease_end + c->grace_ms ? r->lease_end + c->grace_ms :
+	    ms;
 }
 
-/* A dead run's lock says nothing more once its record has another owner. */
-static void
-remove_lock(const struct ctl *c, const struct idem_owner *owner)
+static int
+refuse_running(const struct ctl *c, const struct ctl_found *f,
+    const struct ctl_run *run, int64_t left_ms)
 {
-	int folder = ctl_folder(c);
+	const struct idem_record *r = &f->l.record;
+	bool here = memcmp(r->boot.at, c->boot.at, sizeof r->boot.at) == 0;
 
-	if (folder < 0)
+	return ctl_say(c, CTL_NO, "its run %s%s (claimed by pid %u): wait for "
+	    "%lld more seconds, or stop it and say --force",
+	    run->e.lock == IDEM_RUN_HELD ? "is still going on" :
+	    "may still be going on", f->in->kind == CTL_REDIS && !here ?
+	    ", perhaps on another host" : "", r->pid,
+	    (long long)(left_ms / 1000 + 1));
+}
+
+/*
+ * Nothing is decided over a run that may be going on, nor over one whose answer
+ * is there, unless the operator insists; then its end is fenced off, but nobody
+ * stops it.
+ */
+static int
+check_dead(const struct ctl *c, const struct ctl_found *f, bool *may_run)
+{
+	struct ctl_run run;
+	int64_t left_ms;
+
+	*may_run = false;
+	if (!is_open(f->l.record.state))
+		return CTL_DONE;
+	ctl_run_look(c, f, &run);
+	left_ms = safe_ms(c, &f->l.record) - f->now_ms;
+	switch (run.proof) {
+	case IDEM_PROOF_DEAD:
+	case IDEM_PROOF_NOTHING:
+		return CTL_DONE;
+	case IDEM_PROOF_FINISHED:
+		return c->force ? CTL_DONE : ctl_say(c, CTL_NO, "it has ended "
+		    "with a whole answer, which idemd, or the next call of "
+		    "idem-cgi, stores: look again, or say --force");
+	case IDEM_PROOF_LAPSED:
+	case IDEM_PROOF_NONE:
+		*may_run = run.e.lock == IDEM_RUN_HELD || left_ms >= 0;
+		return c->force || left_ms < 0 ? CTL_DONE :
+		    refuse_running(c, f, &run, left_ms);
+	}
+	abort();
+}
+
+/* It says nothing more once its record has another owner.  One that is held is
+   removed by who holds it. */
+static void
+remove_run(const struct ctl *c, const struct idem_owner *owner)
+{
+	struct idem_run_file file;
+	struct idem_evidence e;
+
+	if (c->folder < 0)
 		return;
-	if (idem_run_lock_state(folder, owner) == IDEM_LOCK_FREE)
-		idem_run_lock_remove(folder, owner);
-	close(folder);
+	idem_evidence(c->folder, owner, &e, NULL);
+	if (e.unknown) {
+		idem_run_file_remove(c->folder, owner);
+	} else if (idem_journal_take(c->folder, owner, &file, &e)) {
+		idem_run_file_remove(c->folder, owner);
+		idem_run_file_free(&file);
+	}
 }
 
 /*
@@ -204,7 +239,7 @@ settle(struct ctl *c, const struct ctl_found *f, enum idem_settle how,
 	if (write != IDEM_WRITTEN)
 		return ctl_say(c, CTL_NO, "it has changed in this moment: "
 		    "look again");
-	remove_lock(c, &f->l.record.owner);
+	remove_run(c, &f->l.record.owner);
 	wait_for_copies(c, f);
 	return CTL_DONE;
 }
@@ -215,6 +250,7 @@ settle_named(struct ctl *c, const char *text, enum idem_settle how,
     struct idem_blob *answer)
 {
 	struct ctl_found found[CTL_KINDS];
+	bool may_run;
 	size_t len;
 	int status;
 
@@ -229,10 +265,13 @@ settle_named(struct ctl *c, const char *text, enum idem_settle how,
 	if (how != IDEM_SETTLE_FORGET && !is_open(found[0].l.record.state))
 		return ctl_say(c, CTL_NO, "there is nothing to resolve: it is "
 		    "%s", idem_state_text(found[0].l.record.state));
-	status = check_dead(c, &found[0]);
-	if (status != CTL_DONE)
-		return status;
-	return settle(c, &found[0], how, answer);
+	status = check_dead(c, &found[0], &may_run);
+	if (status == CTL_DONE)
+		status = settle(c, &found[0], how, answer);
+	if (status == CTL_DONE && may_run)
+		ctl_say(c, CTL_DONE, "done; its program may still be running: "
+		    "it is not stopped, and what it answers is lost");
+	return status;
 }
 
 /* --- the commands --------------------------------------------------------- */

@@ -11,7 +11,8 @@
  *	doctor_ask.c, doctor_node.c	servers are asked: facts
  *	doctor_look.c			files and the configuration: facts
  *	doctor_info.c			what a Redis says of itself, read (pure)
- *	doctor_judge.c, doctor_server.c, doctor_files.c
+ *	doctor_runs.c			the run folder: facts
+ *	doctor_judge.c, doctor_server.c, doctor_files.c, doctor_route.c
  *					facts to findings (pure)
  *	doctor_front.c			a web server's file to findings (pure)
  *	doctor_check.c			what each finding means: a table
@@ -35,12 +36,17 @@ enum doctor_check {
 	DOCTOR_LEDGER, DOCTOR_SQLITE, DOCTOR_SYNC, DOCTOR_LEDGER_MODE,
 	DOCTOR_LEDGER_OWNER, DOCTOR_RUN_FOLDER, DOCTOR_FILE_SYSTEM,
 	DOCTOR_SPACE,
+	/* the run folder, and what lies in it */
+	DOCTOR_RUNS, DOCTOR_RUNS_MISSING, DOCTOR_RUNS_NETWORK,
+	DOCTOR_RUNS_MEMORY, DOCTOR_RUNS_LOCKS, DOCTOR_RUNS_SPACE,
+	DOCTOR_RESERVE, DOCTOR_RUNS_LEFT, DOCTOR_UNKNOWN_KEYS,
 	/* tokens */
 	DOCTOR_KEYS_FILE, DOCTOR_KEYS_MODE, DOCTOR_KEYS_AGE, DOCTOR_LIFE_SHORT,
 	DOCTOR_LIFE_LONG,
 	/* the configuration */
 	DOCTOR_CONF, DOCTOR_PROMISES, DOCTOR_OUTAGE, DOCTOR_SCHEME,
-	DOCTOR_RERUN, DOCTOR_ONE_HOST,
+	DOCTOR_RERUN, DOCTOR_PROBE, DOCTOR_SPOOL, DOCTOR_LEASE,
+	DOCTOR_ONE_HOST,
 	/* a web server's */
 	DOCTOR_FRONT, DOCTOR_FRONT_REPEATS, DOCTOR_FRONT_REPEATS_SAFE,
 	DOCTOR_FRONT_COPIES, DOCTOR_FRONT_TIME, DOCTOR_FRONT_TIME_WAIT,
@@ -176,6 +182,22 @@ struct doctor_ledger {
 	int64_t us;		/* who asks */
 	char system[DOCTOR_WORD];	/* the file system's kind */
 	int64_t free;		/* bytes that its owner may write */
+	int64_t unknown;	/* keys that are */
+};
+
+struct doctor_runs {
+	char path[500];
+	char error[300];	/* why it cannot be opened; "": it can */
+	enum doctor_truth there;
+	enum doctor_truth locks;	/* flock(2) works in it */
+	char system[DOCTOR_WORD];	/* the file system's kind */
+	char network[DOCTOR_WORD];	/* the same, if it is one over a network
+					   or in user space; else "" */
+	int64_t free;		/* bytes that its owner may write */
+	int64_t reserve;	/* bytes that must be; 0: not looked at */
+	int64_t left;		/* runs that nobody holds, to be settled */
+	int64_t unknown;	/* notes of unknown keys that are not the
+				   ledger's */
 };
 
 struct doctor_tokens {
@@ -192,6 +214,12 @@ struct doctor_route {
 	enum idem_redis_scheme scheme;
 	char promises[600];	/* which it keeps, in a sentence */
 	bool all;		/* they are kept without exception */
+	bool cgi;		/* its programs are started by idemd */
+	bool spool;		/* what they write survives their lobby */
+	const char *probe;	/* or NULL */
+	char probe_error[200];	/* why it cannot be run; "": it can */
+	bool lease_auto;
+	int64_t lease_min_ms, lease_max_ms;	/* of one that is measured */
 };
 
 /* What web servers' times are held against. */
@@ -203,6 +231,7 @@ struct doctor_times {
 
 struct doctor_facts {
 	const struct doctor_ledger *ledger;	/* NULL: none */
+	const struct doctor_runs *runs;		/* NULL: none */
 	const struct doctor_tokens *tokens;	/* NULL: none */
 	struct doctor_redis *redis;
 	size_t redis_len;
@@ -217,8 +246,11 @@ void doctor_judge(const struct doctor_facts *, struct doctor_findings *);
 /* doctor_files.c. */
 void doctor_judge_ledger(const struct doctor_ledger *,
     struct doctor_findings *);
+void doctor_judge_runs(const struct doctor_runs *, struct doctor_findings *);
 void doctor_judge_tokens(const struct doctor_tokens *,
     struct doctor_findings *);
+/* doctor_route.c. */
+void doctor_judge_route(const struct doctor_route *, struct doctor_findings *);
 /* doctor_server.c: one Redis server; `what` is its redis {}'s. */
 void doctor_judge_server(const char *what, const struct doctor_server *,
     struct doctor_findings *);

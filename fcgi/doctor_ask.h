@@ -60,7 +60,15 @@ void doctor_keys_count(const struct doctor_asker *, struct doctor_line *,
     struct doctor_server *);
 void doctor_node_hide(struct doctor_server *, const char *what);
 
+/* --- doctor_runs.c: the run folder ---------------------------------------- */
+
+/* False: there is none. */
+bool doctor_look_runs(const struct conf *, struct doctor_runs *);
+
 /* --- doctor_look.c: files and the configuration --------------------------- */
+
+/* The kind of a file system, by statfs(2)'s number. */
+void doctor_look_system(uint32_t magic, char name[DOCTOR_WORD]);
 
 void doctor_look_ledger(const char *path, const char *run,
     struct doctor_ledger *);

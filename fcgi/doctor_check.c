@@ -166,6 +166,42 @@ static const struct doctor_meaning meanings[DOCTOR_CHECKS] = {
 	    "a ledger that cannot grow takes no claim, and no answer of what "
 	    "has run", "kept; new keys get 503",
 	    "make room, or shorten keep" },
+	[DOCTOR_RUNS] = { "runs.open",
+	    "without it nothing can be noted, so nothing is started",
+	    "all: 503", "do what it says; its owner is who idemd runs as" },
+	[DOCTOR_RUNS_MISSING] = { "runs.missing",
+	    "it is made when idemd starts; if idemd has been there before, all "
+	    "that was known of runs under way is lost, and only time says that "
+	    "they are dead", "settled (later, and as unknown)",
+	    "nothing before the first start; else see who removed it" },
+	[DOCTOR_RUNS_NETWORK] = { "runs.network",
+	    "locks over a network or in user space may be seen free while "
+	    "they are held, and so a run that goes on looks dead", "once",
+	    "put it on a disk of this host: run = \"/var/lib/idem/run\"" },
+	[DOCTOR_RUNS_MEMORY] = { "runs.memory",
+	    "a reboot makes what ran unknown, as on any other; here it also "
+	    "takes the notes of it, and what the programs had written; and "
+	    "output of runs under way takes memory",
+	    NO_PROMISE, "put it on a disk if those matter" },
+	[DOCTOR_RUNS_LOCKS] = { "runs.locks",
+	    "nobody can tell a run that goes on from one that is dead",
+	    "all: 503", "put it on a file system that has flock(2)" },
+	[DOCTOR_RUNS_SPACE] = { "runs.space",
+	    "with less than reserve nothing with a key is started, since its "
+	    "end could perhaps not be written down",
+	    NO_PROMISE ", but new keys get 503", "make room" },
+	[DOCTOR_RESERVE] = { "runs.reserve",
+	    "programs are started though there may be no room for what comes "
+	    "of them", "settled (as unknown), kept",
+	    "set reserve to 64m or more" },
+	[DOCTOR_RUNS_LEFT] = { "runs.left",
+	    "their lobby or keeper died; idemd settles them within a second "
+	    "or so, once their store answers", NO_PROMISE,
+	    "if they stay, start idemd; idemctl unknown lists them" },
+	[DOCTOR_UNKNOWN_KEYS] = { "keys.unknown",
+	    "nobody can say whether they took effect, and their clients get "
+	    "409 until somebody looks", NO_PROMISE,
+	    "idemctl unknown, then idemctl resolve" },
 	[DOCTOR_KEYS_FILE] = { "tokens.file",
 	    "without it no token can be made or known again",
 	    "all: requests with tokens get 403",
@@ -202,6 +238,16 @@ static const struct doctor_meaning meanings[DOCTOR_CHECKS] = {
 	    "a run that nobody knows the end of is started again",
 	    "once (as often as attempts says)",
 	    "keep it only where a second run does no harm" },
+	[DOCTOR_PROBE] = { "route.probe",
+	    "an unknown key stays unknown, as under block", NO_PROMISE,
+	    "make it an executable file for idemd's user" },
+	[DOCTOR_SPOOL] = { "route.spool",
+	    "when a worker dies, the answers that it waited for are lost, and "
+	    "their keys are unknown", "settled (as unknown)",
+	    "leave spool on, unless its answers are too large for the disk" },
+	[DOCTOR_LEASE] = { "route.lease",
+	    "it follows how long the route's runs take", NO_PROMISE,
+	    "nothing" },
 	[DOCTOR_ONE_HOST] = { "route.one-host",
 	    "another host with a ledger of its own knows none of these keys",
 	    "once, if several hosts serve the route",

@@ -110,6 +110,16 @@ judge_place(const struct doctor_ledger *l, struct doctor_findings *f)
 	    l->free / MIB);
 }
 
+static void
+judge_unknown(const char *what, int64_t n, const char *where,
+    struct doctor_findings *f)
+{
+	if (n != DOCTOR_UNKNOWN)
+		doctor_find(f, n > 0 ? DOCTOR_WARN : DOCTOR_OK,
+		    DOCTOR_UNKNOWN_KEYS, "%s: %" PRId64 " unknown keys%s",
+		    what, n, where);
+}
+
 void
 doctor_judge_ledger(const struct doctor_ledger *l, struct doctor_findings *f)
 {
@@ -123,6 +133,69 @@ doctor_judge_ledger(const struct doctor_ledger *l, struct doctor_findings *f)
 	judge_mode(l, f);
 	judge_owner(l, f);
 	judge_place(l, f);
+	judge_unknown("ledger", l->unknown, "", f);
+}
+
+/* --- runs ----------------------------------------------------------------- */
+
+static void
+judge_runs_place(const struct doctor_runs *r, struct doctor_findings *f)
+{
+	bool memory = strcmp(r->system, "tmpfs") == 0 ||
+	    strcmp(r->system, "ramfs") == 0;
+
+	if (r->network[0] != '\0')
+		doctor_find(f, DOCTOR_FAIL, DOCTOR_RUNS_NETWORK, "runs: their "
+		    "folder lies on %s", r->network);
+	else if (r->system[0] != '\0')
+		doctor_find(f, memory ? DOCTOR_NOTE : DOCTOR_OK,
+		    DOCTOR_RUNS_MEMORY, "runs: the file system is %s",
+		    r->system);
+	if (r->locks != DOCTOR_NOT_KNOWN)
+		doctor_find(f, r->locks == DOCTOR_YES ? DOCTOR_OK :
+		    DOCTOR_FAIL, DOCTOR_RUNS_LOCKS, "runs: locks %s there",
+		    r->locks == DOCTOR_YES ? "work" : "do not work");
+}
+
+static void
+judge_runs_space(const struct doctor_runs *r, struct doctor_findings *f)
+{
+	enum doctor_level level = DOCTOR_OK;
+
+	if (r->reserve == 0) {
+		doctor_find(f, DOCTOR_WARN, DOCTOR_RESERVE, "runs: reserve is "
+		    "0");
+		return;
+	}
+	if (r->free == DOCTOR_UNKNOWN)
+		return;
+	if (r->free / 2 < r->reserve)
+		level = r->free < r->reserve ? DOCTOR_FAIL : DOCTOR_WARN;
+	doctor_find(f, level, DOCTOR_RUNS_SPACE, "runs: %" PRId64 " MiB are "
+	    "free, %" PRId64 " must be", r->free / MIB, r->reserve / MIB);
+}
+
+void
+doctor_judge_runs(const struct doctor_runs *r, struct doctor_findings *f)
+{
+	if (r->there == DOCTOR_NO) {
+		doctor_find(f, DOCTOR_NOTE, DOCTOR_RUNS_MISSING, "runs: their "
+		    "folder %s is not there", r->path);
+		return;
+	}
+	if (r->error[0] != '\0')
+		doctor_find(f, DOCTOR_FAIL, DOCTOR_RUNS, "runs: %s", r->error);
+	else
+		doctor_find(f, DOCTOR_OK, DOCTOR_RUNS, "runs: their folder is "
+		    "%s", r->path);
+	judge_runs_place(r, f);
+	judge_runs_space(r, f);
+	if (r->left != DOCTOR_UNKNOWN)
+		doctor_find(f, r->left > 0 ? DOCTOR_NOTE : DOCTOR_OK,
+		    DOCTOR_RUNS_LEFT, "runs: %" PRId64 " that nobody holds",
+		    r->left);
+	judge_unknown("runs", r->unknown, " of other stores are noted on this "
+	    "host", f);
 }
 
 /* --- tokens --------------------------------------------------------------- */

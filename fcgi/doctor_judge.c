@@ -141,55 +141,6 @@ judge_redis(const struct doctor_redis *r, struct doctor_findings *f)
 
 /* --- routes --------------------------------------------------------------- */
 
-static const char *
-outage_text(enum idem_on_outage on_outage)
-{
-	switch (on_outage) {
-	case IDEM_REJECT:
-		return "reject";
-	case IDEM_TO_MEMORY:
-		return "memory";
-	case IDEM_TO_DATABASE:
-		return "database";
-	case IDEM_PASS:
-		return "pass";
-	}
-	return "?";
-}
-
-static void
-judge_scheme(const struct doctor_route *r, struct doctor_findings *f)
-{
-	switch (r->scheme) {
-	case IDEM_SCHEME_SCRIPT:
-		return;
-	case IDEM_SCHEME_SETNX:
-	case IDEM_SCHEME_CHECK:
-		doctor_find(f, DOCTOR_WARN, DOCTOR_SCHEME, "%s: scheme is "
-		    "\"%s\"", r->text, r->scheme == IDEM_SCHEME_SETNX ?
-		    "setnx" : "check");
-		return;
-	}
-}
-
-static void
-judge_route(const struct doctor_route *r, struct doctor_findings *f)
-{
-	if (r->promises[0] != '\0')
-		doctor_find(f, r->all ? DOCTOR_OK : DOCTOR_NOTE,
-		    DOCTOR_PROMISES, "%s: %s", r->text, r->promises);
-	if (r->arbiter == IDEM_ARBITER_REDIS) {
-		if (r->on_outage != IDEM_REJECT)
-			doctor_find(f, DOCTOR_WARN, DOCTOR_OUTAGE, "%s: "
-			    "on_outage is \"%s\"", r->text,
-			    outage_text(r->on_outage));
-		judge_scheme(r, f);
-	}
-	if (r->on_unknown == IDEM_RETRY)
-		doctor_find(f, DOCTOR_NOTE, DOCTOR_RERUN, "%s: on_unknown is "
-		    "\"retry\"", r->text);
-}
-
 /* One word on all routes that the ledger decides for. */
 static void
 judge_hosts(const struct doctor_facts *facts, struct doctor_findings *f)
@@ -216,10 +167,12 @@ doctor_judge(const struct doctor_facts *facts, struct doctor_findings *f)
 		doctor_find(f, DOCTOR_WARN, DOCTOR_CONF, "%s",
 		    facts->doubts.at[i]);
 	for (i = 0; i < facts->routes_len; i++)
-		judge_route(&facts->routes[i], f);
+		doctor_judge_route(&facts->routes[i], f);
 	judge_hosts(facts, f);
 	if (facts->ledger != NULL)
 		doctor_judge_ledger(facts->ledger, f);
+	if (facts->runs != NULL)
+		doctor_judge_runs(facts->runs, f);
 	for (i = 0; i < facts->redis_len; i++)
 		judge_redis(&facts->redis[i], f);
 	if (facts->tokens != NULL)

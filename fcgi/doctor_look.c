@@ -30,8 +30,8 @@ look_at(const char *path, int64_t *mode, int64_t *owner)
 	*owner = there ? (int64_t)st.st_uid : DOCTOR_UNKNOWN;
 }
 
-static void
-name_system(uint32_t magic, char name[DOCTOR_WORD])
+void
+doctor_look_system(uint32_t magic, char name[DOCTOR_WORD])
 {
 	static const struct { uint32_t magic; const char *name; } known[] = {
 		{ EXT4_SUPER_MAGIC, "ext4" }, { XFS_SUPER_MAGIC, "xfs" },
@@ -54,7 +54,7 @@ look_at_system(const char *path, struct doctor_ledger *l)
 
 	if (statfs(path, &v) != 0)
 		return;
-	name_system((uint32_t)v.f_type, l->system);
+	doctor_look_system((uint32_t)v.f_type, l->system);
 	l->free = (int64_t)v.f_bavail * (int64_t)v.f_bsize;
 }
 
@@ -89,6 +89,7 @@ doctor_look_ledger(const char *path, const char *run, struct doctor_ledger *l)
 		.run_owner = DOCTOR_UNKNOWN,
 		.us = (int64_t)geteuid(),
 		.free = DOCTOR_UNKNOWN,
+		.unknown = DOCTOR_UNKNOWN,
 	};
 	look_at(path, &l->mode, &l->owner);
 	look_at_system(path, l);
@@ -122,6 +123,21 @@ doctor_look_tokens(const struct conf_tokens *c, struct doctor_tokens *t)
 /* --- the configuration ---------------------------------------------------- */
 
 static void
+look_at_probe(const char *path, struct doctor_route *to)
+{
+	struct stat st;
+
+	if (path == NULL)
+		return;
+	if (stat(path, &st) != 0 || access(path, X_OK) != 0)
+		snprintf(to->probe_error, sizeof to->probe_error, "%s",
+		    strerror(errno));
+	else if (!S_ISREG(st.st_mode))
+		snprintf(to->probe_error, sizeof to->probe_error,
+		    "not a file");
+}
+
+static void
 look_at_route(const struct conf *c, const struct conf_route *from,
     struct doctor_route *to)
 {
@@ -137,7 +153,14 @@ look_at_route(const struct conf *c, const struct conf_route *from,
 		.all = strcmp(p.once, "yes") == 0 &&
 		    strcmp(p.same_answer, "yes") == 0 &&
 		    strcmp(p.kept, "yes") == 0,
+		.cgi = from->program.kind != PROGRAM_FASTCGI,
+		.spool = from->spool,
+		.probe = from->probe,
+		.lease_auto = from->lease_auto,
+		.lease_min_ms = from->lease_min_ms,
+		.lease_max_ms = from->lease_max_ms,
 	};
+	look_at_probe(from->probe, to);
 	snprintf(to->promises, sizeof to->promises, "%.*s",
 	    (int)sizeof to->promises - 1, p.sentence);
 }

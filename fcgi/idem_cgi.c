@@ -124,7 +124,6 @@ start_keeper(struct served *s)
 {
 	struct keeper_options ko = {
 		.shm = s->shm,
-		.lock_folder = s->lock_folder,
 		.grace_ms = s->conf->grace_ms
 	};
 	int ends[2];
@@ -186,6 +185,8 @@ serve(struct served *s)
 		(void)!write(s->said, &not_served, 1);
 	else		/* it ends with its last run */
 		waitpid(s->keeper_pid, NULL, 0);
+	if (s->shm != NULL)
+		idem_cgi_alert(s->conf, s->shm, s->lock_folder);
 	_exit(status);
 }
 

@@ -3,6 +3,7 @@
 #define IDEM_CGI_H
 
 #include "conf.h"
+#include "shm.h"
 
 /*
  * idem-cgi(1): one request of a web server that runs CGI programs.  If it can
@@ -14,6 +15,7 @@
  *	idem_cgi_call.c		how we were called: which program, with what
  *	idem_cgi_conf.c		what the operator said; may there be a key?
  *	idem_cgi_talk.c		the request to the lobby, its answer back
+ *	idem_cgi_alert.c	what the operator is told
  */
 
 /* --- idem_cgi_call.c ------------------------------------------------------ */
@@ -82,5 +84,14 @@ int idem_cgi_talk(const struct idem_params *, int conn, int said, bool *over);
 /* Write an answer of our own to descriptor 1; detail may be NULL. */
 void idem_cgi_refuse(const struct idem_params *, enum idem_problem,
     const char *detail);
+
+/* --- idem_cgi_alert.c ----------------------------------------------------- */
+
+/*
+ * Tell the operator's command (alert.h) what a lobby has told in shm, but for
+ * outages; in its process, after its end.  Standard error is closed.  May take
+ * ALERT_EVERY_MS and the command's time, and longer if others tell as well.
+ */
+void idem_cgi_alert(const struct conf *, struct shm *, int run_folder);
 
 #endif

@@ -46,7 +46,7 @@ of_ledger(const char *text, char *error, size_t error_size)
 		snprintf(error, error_size, "no memory");
 		return NULL;
 	}
-	route.route = idem_route_default;
+	conf_route_init(&route);
 	route.route.path = "/**";
 	route.text = "IDEM_LEDGER";
 	c->routes = &route;

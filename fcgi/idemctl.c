@@ -11,7 +11,9 @@
 static const char help[] =
     "usage: idemctl init    --ledger sqlite:PATH\n"
     "       idemctl list    [--state STATE[,...]] [--limit N] [--json]\n"
+    "       idemctl unknown [--json]\n"
     "       idemctl show    KEY [--json]\n"
+    "       idemctl output  KEY\n"
     "       idemctl resolve KEY done [--answer FILE] | not-done  [--force]\n"
     "       idemctl forget  KEY [--force] [--no-wait]\n"
     "       idemctl stats   [--json]\n"
@@ -48,7 +50,9 @@ static const struct {
 } commands[] = {
 	{ "init", ctl_init },
 	{ "list", ctl_list },
+	{ "unknown", ctl_unknown },
 	{ "show", ctl_show },
+	{ "output", ctl_output },
 	{ "resolve", ctl_resolve },
 	{ "forget", ctl_forget },
 	{ "stats", ctl_stats },
@@ -131,6 +135,7 @@ main(int argc, char **argv)
 		.keep_ms = DAY_MS,
 		.tombstone_ms = 7 * DAY_MS,
 		.cache_age_ms = -1,
+		.folder = -1,
 		.method = "POST",
 		.user = "",
 	};

@@ -1,339 +1,121 @@
 /* SPDX-License-Identifier: ISC */
 #include "keeper.h"
 
-#include "clock.h"
 #include "keeper_begin.h"
-#include "keeper_wire.h"
-#include "label.h"
-#include "run_lock.h"
-#include "spawn.h"
+#include "keeper_run.h"
 
-#include <errno.h>
-#include <limits.h>
-#include <poll.h>
 #include <signal.h>
+#include <stddef.h>
 #include <stdlib.h>
-#include <string.h>
-#include <sys/file.h>
+#include <sys/epoll.h>
 #include <sys/signalfd.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
-#define RUNS_MAX 4096		/* running, untold or unsettled */
-#define RUNS_SPARE 64		/* of them for those refused as too many */
 #define ASKS_A_TURN 16		/* so that limits stay punctual */
 #define EXIT_SYSTEM 111		/* the system would not */
 
-/*
- *	START --> running --> ended --> told --> (keyed) settled --> forgotten
- *	    \                 /
- *	     not started ----
- *
- * A keyed run that has ended keeps its lock until its outcome is written, as
- * a free lock beside an unwritten record would be a proof of death.
- */
-struct run {
-	uint64_t id;
-	struct idem_owner owner;
-	int64_t limit_at, kill_at;	/* INT64_MAX: not */
-	pid_t pid;		/* 0: not running */
-	int lock;		/* -1: none, or given up */
-	int slot;
-	bool stopped;		/* SIGTERM was sent, or the alarm went off */
-	bool told;
-	struct run_end end;
-};
-
-struct keeper {
-	const struct keeper_options *o;
-	int signals;
-	bool deaf;		/* nobody hears what we tell */
-	bool over;		/* and nobody can ask */
-	uint32_t n;
-	struct run runs[RUNS_MAX];	/* the first n */
-	struct keeper_message message;
-};
-
-/* --- an ended run's way out ----------------------------------------------- */
-
-static void
-give_up_lock(struct run *r)
-{
-	if (r->lock < 0)
-		return;
-	/* Not by close alone: a background child may have the descriptor. */
-	flock(r->lock, LOCK_UN);
-	close(r->lock);
-	r->lock = -1;
-}
-
-static void
-remove_lock(struct keeper *k, struct run *r)
-{
-	if (r->lock < 0)
-		return;
-	/* In this order it is never seen free. */
-	idem_run_lock_remove(k->o->lock_folder, &r->owner);
-	give_up_lock(r);
-}
-
-static bool
-tell(struct keeper *k, const struct run *r)
-{
-	struct keeper_tell message;
-	struct keeper_packet packet = {
-		.parts[0] = { &message, sizeof message }
-	};
-
-	memset(&message, 0, sizeof message);
-	message.id = r->id;
-	message.end = r->end;
-	if (keeper_wire_send(k->o->socket, &packet) == 0)
-		return true;
-	if (errno != EAGAIN && errno != ENOBUFS && errno != ENOMEM)
-		k->deaf = true;
-	return false;
-}
-
-/* What can be done now for a run that is over; it may be forgotten after it. */
-static void
-advance(struct keeper *k, struct run *r)
-{
-	if (!r->told && !k->deaf) {
-		r->told = tell(k, r);
-		IDEM_LABEL("keeper.told");
-	}
-	if (!k->deaf && (!r->told || r->lock >= 0))
-		return;
-	give_up_lock(r);
-	*r = k->runs[--k->n];
-}
-
+/* The oldest first: who waits longest is told first. */
 static void
 advance_all(struct keeper *k)
 {
-	uint32_t i;
+	struct keeper_run *r, *next;
 
-	for (i = k->n; i-- > 0; )
-		if (k->runs[i].pid == 0)
-			advance(k, &k->runs[i]);
-}
-
-static bool
-any_untold(const struct keeper *k)
-{
-	uint32_t i;
-
-	for (i = 0; i < k->n; i++)
-		if (k->runs[i].pid == 0 && !k->runs[i].told)
-			return true;
-	return false;
-}
-
-/* --- starting ------------------------------------------------------------- */
-
-static bool
-run_program(struct keeper *k, struct run *r)
-{
-	struct keeper_message *m = &k->message;
-	const struct spawn s = {
-		.path = m->path, .folder = m->folder,
-		.argv = m->argv, .envp = m->envp,
-		.in = m->fds[0], .out = m->fds[1], .err = m->fds[2],
-		.lock = r->lock,
-		.not_after_ms = m->ask.not_after_ms,
-		/* The kernel's own limit, just after our last means. */
-		.alarm_s = (unsigned)(((uint64_t)m->ask.limit_ms +
-		    k->o->grace_ms + 1999) / 1000)
-	};
-	struct spawned done;
-
-	/* Before it: we may be held up while the program runs already. */
-	r->limit_at = idem_boot_ms(&idem_clock_real) + m->ask.limit_ms;
-	spawn(&s, &done);
-	r->end.problem = spawn_problem(&done, m->path);
-	r->end.error = done.error;
-	if (done.failed != SPAWN_DONE)
-		return false;
-	r->pid = done.pid;
-	return true;
-}
-
-static bool
-refuse(struct run *r, int error)
-{
-	r->end.error = error;
-	switch (error) {
-	case E2BIG:
-		r->end.problem = IDEM_PROBLEM_TOO_MUCH_HEAD;
-		break;
-	case EINVAL:
-		r->end.problem = IDEM_PROBLEM_BROKEN_PROGRAM;
-		break;
-	default:
-		r->end.problem = IDEM_PROBLEM_BUSY;
-	}
-	return false;
-}
-
-static bool
-begin(struct keeper *k, struct run *r)
-{
-	const struct keeper_message *m = &k->message;
-
-	if (m->error != 0)
-		return refuse(r, m->error);
-	if (k->n > RUNS_MAX - RUNS_SPARE)
-		return refuse(r, EAGAIN);
-	if (m->ask.keyed && k->o->lock_folder >= 0) {
-		r->lock = idem_run_lock_make(k->o->lock_folder, &r->owner);
-		if (r->lock < 0)
-			return refuse(r, errno != EINVAL ? errno : EIO);
-	}
-	IDEM_LABEL("keeper.locked");
-	return run_program(k, r);
-}
-
-static void
-start(struct keeper *k)
-{
-	struct run *r = &k->runs[k->n++];
-
-	*r = (struct run){
-		.id = k->message.ask.id,
-		.owner = k->message.ask.owner,
-		.limit_at = INT64_MAX, .kill_at = INT64_MAX,
-		.lock = -1,
-		.slot = k->message.ask.slot
-	};
-	IDEM_LABEL("keeper.start");
-	r->end.started = begin(k, r);
-	IDEM_LABEL("keeper.spawned");
-	if (r->end.started)
-		return;
-	remove_lock(k, r);
-	shm_slot_put(k->o->shm, r->slot, k->o->number);
-	advance(k, r);
-}
-
-/* --- stopping and reaping ------------------------------------------------- */
-
-static void
-stop(struct keeper *k, struct run *r, int64_t now)
-{
-	if (r->pid == 0 || r->stopped)
-		return;
-	r->stopped = true;
-	r->kill_at = now + k->o->grace_ms;
-	kill(-r->pid, SIGTERM);
-}
-
-static void
-keep_limits(struct keeper *k, int64_t now)
-{
-	struct run *r;
-
-	for (r = k->runs; r < k->runs + k->n; r++) {
-		if (now >= r->limit_at)
-			stop(k, r, now);
-		if (r->pid != 0 && now >= r->kill_at) {
-			r->kill_at = INT64_MAX;
-			kill(-r->pid, SIGKILL);
-		}
+	for (r = k->oldest; r != NULL; r = next) {
+		next = r->newer;
+		if (r->over)
+			keeper_run_advance(r);
 	}
 }
 
-static struct run *
+/* --- reaping -------------------------------------------------------------- */
+
+static struct keeper_run *
 run_of_pid(struct keeper *k, pid_t pid)
 {
-	struct run *r;
+	struct keeper_run *r;
 
-	for (r = k->runs; r < k->runs + k->n; r++)
-		if (r->pid == pid)
-			return r;
-	return NULL;
-}
-
-static void
-ended(struct keeper *k, struct run *r, int status)
-{
-	r->pid = 0;
-	r->end.status = status;
-	r->end.limit = r->stopped;
-	shm_slot_put(k->o->shm, r->slot, k->o->number);
-	IDEM_LABEL("keeper.reaped");
-	advance(k, r);
+	for (r = k->newest; r != NULL && r->pid != pid; r = r->older)
+		;
+	return r;
 }
 
 static bool
-reap_one(struct keeper *k, int64_t now)
+reap_one(struct keeper *k)
 {
 	siginfo_t info = { 0 };
+	struct keeper_run *r;
 	int status = 0;
-	struct run *r;
 
 	if (waitid(P_ALL, 0, &info, WEXITED | WNOHANG | WNOWAIT) != 0 ||
 	    info.si_pid == 0)
 		return false;
 	r = run_of_pid(k, info.si_pid);
-	if (r != NULL && info.si_code == CLD_KILLED &&
-	    info.si_status == SIGALRM && now >= r->limit_at)
-		r->stopped = true;	/* by the alarm: we were held up */
-	/*
-	 * Before it is reaped: after, its group's number may be another's.
-	 * Without a lobby the lock will say that nothing of the run is left.
-	 */
-	if (r != NULL && (r->stopped || (k->deaf && r->lock >= 0)))
-		kill(-r->pid, SIGKILL);
+	if (r != NULL)
+		keeper_run_ending(r, info.si_code != CLD_EXITED,
+		    info.si_status);
 	waitpid(info.si_pid, &status, 0);
 	if (r != NULL)
-		ended(k, r, status);
+		keeper_run_reaped(r, status);
 	return true;
 }
 
 static void
-reap(struct keeper *k, int64_t now)
+signals_ready(struct watch *w, uint32_t events)
 {
+	struct keeper *k = (struct keeper *)((char *)w -
+	    offsetof(struct keeper, signals));
 	struct signalfd_siginfo signals[8];
-	ssize_t got = read(k->signals, signals, sizeof signals);
+	ssize_t got = read(w->fd, signals, sizeof signals);
 
+	(void)events;
 	(void)got;	/* it only says that there may be something */
-	while (reap_one(k, now))
+	while (reap_one(k))
 		;
 }
 
 /* --- the lobby's words ---------------------------------------------------- */
 
 static void
-obey(struct keeper *k, int64_t now)
+obey(struct keeper *k)
 {
 	const struct keeper_ask *ask = &k->message.ask;
-	struct run *r;
+	struct keeper_run *r;
 
 	if (ask->op == KEEPER_START) {
-		start(k);
+		if (!k->deaf)	/* else it is better not begun */
+			keeper_start(k);
 		return;
 	}
-	for (r = k->runs; r < k->runs + k->n && r->id != ask->id; r++)
+	for (r = k->newest; r != NULL && r->id != ask->id; r = r->older)
 		;
-	if (r == k->runs + k->n)
+	if (r == NULL)
 		return;
-	if (ask->op == KEEPER_KILL)
-		stop(k, r, now);
-	if (ask->op == KEEPER_SETTLED && r->pid == 0) {
-		remove_lock(k, r);
-		IDEM_LABEL("keeper.settled");
-		advance(k, r);
+	switch (ask->op) {
+	case KEEPER_START:
+		return;
+	case KEEPER_KILL:
+		keeper_run_stop(r);
+		return;
+	case KEEPER_SIGNAL:
+		keeper_run_signal(r, ask->signal);
+		return;
+	case KEEPER_SETTLED:
+		keeper_run_word(r, KEEPER_WORD_SETTLED);
+		return;
+	case KEEPER_LEFT:
+		keeper_run_word(r, KEEPER_WORD_LEFT);
+		return;
 	}
 }
 
 static bool
 is_running_in(const struct keeper *k, uint32_t slot)
 {
-	uint32_t i;
+	const struct keeper_run *r;
 
-	for (i = 0; i < k->n; i++)
-		if (k->runs[i].pid != 0 && k->runs[i].slot == (int)slot)
+	for (r = k->newest; r != NULL; r = r->older)
+		if (r->pid != 0 && r->slot == (int)slot)
 			return true;
 	return false;
 }
@@ -350,96 +132,107 @@ free_idle_slots(struct keeper *k)
 }
 
 static void
-listen_once(struct keeper *k, int64_t now)
+lobby_gone(struct keeper *k)
+{
+	struct keeper_run *r, *next;
+
+	k->over = k->deaf = true;
+	loop_unwatch(k->loop, &k->socket);
+	free_idle_slots(k);
+	for (r = k->oldest; r != NULL; r = next) {
+		next = r->newer;
+		keeper_run_word(r, KEEPER_WORD_LEFT);
+	}
+	advance_all(k);		/* and what had no note */
+}
+
+static void
+listen_once(struct keeper *k)
 {
 	int i;
 
-	for (i = 0; i < ASKS_A_TURN && k->n < RUNS_MAX; i++) {
+	/* Nothing is started for the deaf: its words only end runs. */
+	for (i = 0; i < ASKS_A_TURN; i++) {
+		if (k->n == KEEPER_RUNS_MAX && !k->deaf)
+			return;
 		switch (keeper_wire_receive(k->o->socket, &k->message)) {
 		case KEEPER_NOTHING:
 			return;
 		case KEEPER_GOT:
-			obey(k, now);
+			obey(k);
 			keeper_wire_drop(&k->message);
 			break;
 		case KEEPER_OVER:
-			k->over = k->deaf = true;
-			free_idle_slots(k);
-			advance_all(k);
+			lobby_gone(k);
 			return;
 		}
 	}
 }
 
-/* --- the loop ------------------------------------------------------------- */
-
-static int
-wait_ms(const struct keeper *k, int64_t now)
+static void
+socket_ready(struct watch *w, uint32_t events)
 {
-	int64_t at = INT64_MAX;
-	uint32_t i;
+	struct keeper *k = (struct keeper *)((char *)w -
+	    offsetof(struct keeper, socket));
 
-	for (i = 0; i < k->n; i++) {
-		const struct run *r = &k->runs[i];
-
-		if (r->pid == 0)
-			continue;
-		if (r->kill_at < at)
-			at = r->kill_at;
-		if (!r->stopped && r->limit_at < at)
-			at = r->limit_at;
+	/* Its last words are still there to be read. */
+	if ((events & (EPOLLHUP | EPOLLERR)) != 0)
+		k->deaf = true;
+	if ((events & EPOLLOUT) != 0) {
+		k->full = false;
+		advance_all(k);
 	}
-	if (at == INT64_MAX)
-		return -1;
-	if (at <= now)
-		return 0;
-	return at - now < INT_MAX ? (int)(at - now) : INT_MAX;
+	listen_once(k);
 }
 
-static void
-turn(struct keeper *k)
-{
-	struct pollfd fds[] = {
-		{ .fd = k->signals, .events = POLLIN },
-		{ .fd = k->over ? -1 : k->o->socket }
-	};
-	int64_t now = idem_boot_ms(&idem_clock_real);
+/* --- the loop ------------------------------------------------------------- */
 
-	if (k->n < RUNS_MAX)
-		fds[1].events = POLLIN;
-	if (any_untold(k))
-		fds[1].events |= POLLOUT;
-	if (poll(fds, 2, wait_ms(k, now)) < 0)
-		return;
-	now = idem_boot_ms(&idem_clock_real);
-	/* First who has ended by itself, so that it is not said to be late. */
-	if (fds[0].revents != 0)
-		reap(k, now);
-	keep_limits(k, now);
-	if ((fds[1].revents & (POLLOUT | POLLHUP | POLLERR)) != 0)
-		advance_all(k);
-	if (fds[1].revents != 0)
-		listen_once(k, now);
+/* What we can use now: room for a run, or for a word. */
+static void
+mind_socket(struct keeper *k)
+{
+	uint32_t events = k->n < KEEPER_RUNS_MAX ? EPOLLIN : 0;
+
+	if (k->full)
+		events |= EPOLLOUT;
+	if (!k->over)
+		loop_change(k->loop, &k->socket, events);
+}
+
+static int
+keep(struct keeper *k, int signals)
+{
+	k->socket.ready = socket_ready;
+	k->signals.ready = signals_ready;
+	if (loop_watch(k->loop, &k->signals, signals, EPOLLIN) != 0 ||
+	    loop_watch(k->loop, &k->socket, k->o->socket, EPOLLIN) != 0)
+		return EXIT_SYSTEM;
+	while (!k->over || k->n > 0) {
+		if (loop_turn(k->loop, INT64_MAX) != 0)
+			return EXIT_SYSTEM;
+		mind_socket(k);
+	}
+	return 0;
 }
 
 int
 keeper_main(const struct keeper_options *o)
 {
-	int signals = keeper_begin(o);
+	int signals = keeper_begin(o), status = EXIT_SYSTEM;
 	struct keeper *k;
 
 	if (signals < 0)
 		return EXIT_SYSTEM;
 	k = calloc(1, sizeof *k);
-	if (k == NULL) {
-		close(signals);
-		return EXIT_SYSTEM;
+	if (k != NULL) {
+		k->o = o;
+		k->loop = loop_new(&idem_clock_real);
 	}
-	k->o = o;
-	k->signals = signals;
-	while (!k->over || k->n > 0)
-		turn(k);
-	close(signals);
+	if (k != NULL && k->loop != NULL)
+		status = keep(k, signals);
+	if (k != NULL)
+		loop_free(k->loop);
 	free(k);
-	return 0;
+	close(signals);
+	return status;
 }

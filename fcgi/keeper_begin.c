@@ -24,11 +24,9 @@ compare_fds(const void *a, const void *b)
 static void
 close_others(const struct keeper_options *o)
 {
-	int kept[SHM_WORKERS_MAX + 5] = {
-		0, 1, 2, o->socket, o->lock_folder
-	};
+	int kept[SHM_WORKERS_MAX + 4] = { 0, 1, 2, o->socket };
 	unsigned next = 0;
-	size_t n = 5, i;
+	size_t n = 4, i;
 
 	for (i = 0; i < o->shm->workers; i++)
 		kept[n++] = o->shm->wake[i];

@@ -7,8 +7,6 @@
 #include <sys/socket.h>
 #include <unistd.h>
 
-#define START_FDS 3
-
 union control {
 	struct cmsghdr head;	/* for its alignment */
 	char at[CMSG_SPACE(KEEPER_FDS_MAX * sizeof(int))];
@@ -48,19 +46,33 @@ keeper_wire_send(int socket, struct keeper_packet *p)
 
 /* --- receiving ------------------------------------------------------------ */
 
-static void
+/* True: they are those that the ask says, each in its place. */
+static bool
 take_fds(struct keeper_message *m, struct msghdr *msg)
 {
+	int fds[KEEPER_FDS_MAX];
+	unsigned i, n = 0, at = 0;
 	struct cmsghdr *c;
+	bool all = true;
 
-	m->fds_len = 0;
 	for (c = CMSG_FIRSTHDR(msg); c != NULL; c = CMSG_NXTHDR(msg, c)) {
 		if (c->cmsg_level != SOL_SOCKET || c->cmsg_type != SCM_RIGHTS)
 			continue;
-		m->fds_len = (unsigned)((c->cmsg_len - CMSG_LEN(0)) /
-		    sizeof *m->fds);
-		memcpy(m->fds, CMSG_DATA(c), m->fds_len * sizeof *m->fds);
+		n = (unsigned)((c->cmsg_len - CMSG_LEN(0)) / sizeof *fds);
+		memcpy(fds, CMSG_DATA(c), n * sizeof *fds);
 	}
+	for (i = 0; i < KEEPER_FDS_MAX; i++) {
+		m->fds[i] = -1;
+		if ((m->ask.fds & 1u << i) == 0)
+			continue;
+		if (at < n)
+			m->fds[i] = fds[at++];
+		else
+			all = false;
+	}
+	for (i = at; i < n; i++)
+		close(fds[i]);
+	return all && at == n;
 }
 
 /* The next string of the area, NULL when there is no whole one. */
@@ -126,7 +138,7 @@ fetch_apart(struct keeper_message *m)
 	}
 	at = (char *)m->apart + words_len;
 	while (got < m->ask.strings_len) {
-		n = pread(m->fds[START_FDS], at + got,
+		n = pread(m->fds[KEEPER_FD_APART], at + got,
 		    m->ask.strings_len - got, (off_t)got);
 		if (n <= 0)
 			return EINVAL;
@@ -144,9 +156,10 @@ unpack(struct keeper_message *m, size_t bytes_len)
 	    a->args > KEEPER_APART_WORDS_MAX ||
 	    a->envs > KEEPER_APART_WORDS_MAX)
 		return E2BIG;
-	if (m->fds_len != START_FDS + (a->apart ? 1u : 0u))
+	if (m->fds[KEEPER_FD_IN] < 0 || m->fds[KEEPER_FD_ERR] < 0 ||
+	    m->fds[a->spooled ? KEEPER_FD_FILE : KEEPER_FD_OUT] < 0)
 		return EINVAL;
-	if (a->apart)
+	if (m->fds[KEEPER_FD_APART] >= 0)
 		return fetch_apart(m);
 	if (a->strings_len != bytes_len ||
 	    a->args + a->envs > KEEPER_WORDS_MAX)
@@ -166,6 +179,7 @@ keeper_wire_receive(int socket, struct keeper_message *m)
 		.msg_iov = parts, .msg_iovlen = 2,
 		.msg_control = control.at, .msg_controllen = sizeof control.at
 	};
+	bool all;
 	ssize_t n;
 
 	do {
@@ -177,20 +191,31 @@ keeper_wire_receive(int socket, struct keeper_message *m)
 	} while (n < 0 && (errno == EINTR || errno == ECONNRESET));
 	if (n < 0)
 		return errno == EAGAIN ? KEEPER_NOTHING : KEEPER_OVER;
+	if ((size_t)n < sizeof m->ask)
+		m->ask = (struct keeper_ask){ 0 };	/* of no op */
 	m->apart = NULL;
-	take_fds(m, &msg);
+	all = take_fds(m, &msg);
 	if (n == 0)
 		return KEEPER_OVER;
 	m->error = 0;
-	if ((size_t)n < sizeof m->ask)
-		m->ask = (struct keeper_ask){ 0 };	/* of no op */
-	else if ((msg.msg_flags & MSG_TRUNC) != 0)
+	if ((msg.msg_flags & MSG_TRUNC) != 0)
 		m->error = EINVAL;
 	else if ((msg.msg_flags & MSG_CTRUNC) != 0)
 		m->error = EMFILE;	/* no room for all of them here */
+	else if (!all)
+		m->error = EINVAL;
 	else if (m->ask.op == KEEPER_START)
 		m->error = unpack(m, (size_t)n - sizeof m->ask);
 	return KEEPER_GOT;
+}
+
+int
+keeper_wire_take(struct keeper_message *m, enum keeper_fd which)
+{
+	int fd = m->fds[which];
+
+	m->fds[which] = -1;
+	return fd;
 }
 
 void
@@ -198,9 +223,9 @@ keeper_wire_drop(struct keeper_message *m)
 {
 	unsigned i;
 
-	for (i = 0; i < m->fds_len; i++)
-		close(m->fds[i]);
-	m->fds_len = 0;
+	for (i = 0; i < KEEPER_FDS_MAX; i++)
+		if (m->fds[i] >= 0)
+			close(m->fds[i]);
 	if (m->apart != NULL)
 		munmap(m->apart, m->apart_len);
 	m->apart = NULL;

@@ -1,8 +1,6 @@
 /* SPDX-License-Identifier: ISC */
 #include "lobby.h"
 
-#include "run_lock.h"
-
 #include <errno.h>
 #include <signal.h>
 #include <stddef.h>
@@ -16,6 +14,7 @@
 
 #define STOP_TURN_MS 200
 #define STOP_WRITES_MS 10000
+#define ONLY_SETTLE_MS 1000
 
 void
 lobby_trouble(struct lobby *lobby, const char *store, const char *what,
@@ -29,30 +28,6 @@ void
 lobby_key(const struct idem_digest *key, bool token, char to[LOBBY_KEY])
 {
 	idem_hex(key->at, token ? 8 : 4, to);
-}
-
-void
-lobby_alert(struct lobby *lobby, enum alert_kind kind,
-    const struct idem_digest *key)
-{
-	char what[64] = "see the log", hex[2 * IDEM_DIGEST_LEN + 1];
-
-	if (key != NULL) {
-		idem_hex(key->at, sizeof key->at, hex);
-		snprintf(what, sizeof what, "key %.16s", hex);
-	}
-	alert_tell(lobby->shm, kind, what);
-}
-
-enum idem_proof
-lobby_proof(const struct lobby *lobby, const struct idem_store *store,
-    const struct idem_record *record, int64_t now_ms)
-{
-	return (stores_is_shared(&lobby->stores, store) ?
-	    idem_run_proof_shared : idem_run_proof)(record, now_ms,
-	    &lobby->boot,
-	    idem_run_lock_state(lobby->lock_folder, &record->owner),
-	    lobby->lease_max_ms, lobby->limit_max_ms, lobby->conf->grace_ms);
 }
 
 /* --- people --------------------------------------------------------------- */
@@ -109,6 +84,7 @@ lobby_stop(struct lobby *lobby)
 		    lobby->people.count);
 	lobby_accept_stop(lobby);
 	loop_timer_stop(lobby->loop, &lobby->sweep);
+	settle_stop(lobby->settle);
 	lobby->conns.closing = true;
 	conns_close_idle(&lobby->conns);
 }
@@ -287,20 +263,38 @@ start(struct lobby *lobby, const struct lobby_options *lo)
 		.arg = lobby,
 		.log = broken_peer
 	};
-	return open_stores(lobby, lo) && watch_all(lobby, signals) &&
+	if (!open_stores(lobby, lo))
+		return false;
+	space_init(&lobby->space, lobby->conf->ledger, lobby->lock_folder,
+	    lobby->conf->reserve);
+	return lobby_settle_open(lobby) && watch_all(lobby, signals) &&
 	    begin(lobby, lo);
 }
 
-/* Where there is no daemon, each that serves one request sweeps behind it. */
+/*
+ * Where there is no daemon, each that serves one request sweeps behind it, and
+ * settles what it can in a moment.
+ */
+static bool
+tidies(struct lobby *lobby)
+{
+	if (!lobby->only)
+		return false;
+	if (loop_now(lobby->loop) > lobby->stop_ms + ONLY_SETTLE_MS)
+		settle_stop(lobby->settle);
+	return lobby->sweep_pending > 0 || settle_pending(lobby->settle) > 0;
+}
+
 static bool
 goes_on(struct lobby *lobby)
 {
 	if (lobby->only && !lobby->stopping && lobby->conns.count == 0) {
 		lobby_stop(lobby);
 		sweep_once(lobby);
+		settle_start(lobby->settle);
 	}
 	return !lobby->stopping || lobby->conns.count > 0 ||
-	    lobby->visits > 0 || (lobby->only && lobby->sweep_pending > 0);
+	    lobby->visits > 0 || tidies(lobby);
 }
 
 /* What is only written behind answers holds up the end no longer. */
@@ -345,6 +339,9 @@ finish(struct lobby *lobby)
 	conns_free(&lobby->conns);
 	mint_close(&lobby->mint);
 	stores_close(&lobby->stores);
+	settle_free(lobby->settle);
+	run_notes_free(&lobby->run_notes, lobby->lock_folder);
+	space_free(&lobby->space);
 	if (lobby->runner != NULL)
 		runner_free(lobby->runner);
 	backends_free(lobby->backends);
@@ -379,6 +376,8 @@ lobby_main(const struct lobby_options *lo)
 		return 111;
 	}
 	sweep_start(lobby);
+	if (!lobby->only)
+		settle_start(lobby->settle);
 	turns(lobby);
 	finish(lobby);
 	free(lobby);

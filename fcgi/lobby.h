@@ -18,6 +18,9 @@
 #include "peers.h"
 #include "program.h"
 #include "run.h"
+#include "run_note.h"
+#include "settle.h"
+#include "space.h"
 #include "spool.h"
 #include "stores.h"
 #include "waiters.h"
@@ -30,15 +33,18 @@
  *	lobby.c		life: start, turns, stop
  *	lobby_told.c	what master and keeper say
  *	lobby_accept.c	new connections
+ *	lobby_journal.c	what the journal says of runs that are nobody's
  *	visit.c		a request, from begin to end
  *	visit_admit.c	what it asks for: its route, its key, its body
  *	visit_reply.c	its answer, and its line in the log
  *	visit_token.c	a key that is a token of ours
  *	visit_mint.c	a request for a token
  *	visit_look.c	what is known without a claim
- *	visit_ports.c	what its exchange asks for
+ *	visit_ports.c	what its exchange asks for: above all
+ *	visit_slot.c	a slot,
+ *	visit_run.c	and a run, with its note and its lease
  *	waiting.c	duplicates: parked, woken, promoted
- *	sweep.c		what nobody asks for: dead runs, old rows
+ *	sweep.c		what nobody asks for: records of the dead, old rows
  */
 
 /* What master and lobby agree on before the fork. */
@@ -122,6 +128,7 @@ struct visit {
 	struct conn *conn;	/* NULL: nobody listens */
 	struct detail *detail;	/* NULL: was parked */
 	struct run *run;
+	struct run_note note;	/* of what it claims, or has run */
 	struct timer wait;	/* of WAIT and SLOT; for its body's end */
 	struct timer renew;
 	struct visit *queue_prev, *queue_next;
@@ -198,6 +205,9 @@ struct lobby {
 	struct visit *queue_first, *queue_last;
 	uint32_t queue_len;
 	struct run *runs;	/* all, linked */
+	struct run_notes run_notes;
+	struct space space;
+	int64_t no_space_ms;	/* when it was last said; 0: there is some */
 	uint32_t visits;
 	struct visit *to_park;	/* by the WAIT port, for after the event;
 				   linked by queue_next */
@@ -207,6 +217,9 @@ struct lobby {
 	struct sweep sweeps[SWEEPS];
 	uint32_t sweep_pending;
 	uint32_t sweep_rounds;
+	bool tidies;		/* it does what one of all need only do */
+	int64_t keep_min_max_ms;	/* of all that were in force */
+	struct settle *settle;
 	bool left_to_others;	/* new connections, for a moment */
 	bool take_all;		/* that come next */
 	bool only;		/* one connection, and then the end */
@@ -221,16 +234,31 @@ void lobby_trouble(struct lobby *, const char *store, const char *what,
    it was made: more is needed to tell two apart. */
 #define LOBBY_KEY 17
 void lobby_key(const struct idem_digest *, bool token, char to[LOBBY_KEY]);
-/* Tell the operator's command; key: which, or NULL for "see the log". */
-void lobby_alert(struct lobby *, enum alert_kind, const struct idem_digest *key);
 uint32_t lobby_person_add(struct lobby *, struct person *);
 void lobby_person_remove(struct lobby *, struct person *);
 void lobby_serve_queue(struct lobby *);
-/* What is known of the owner of a store's record, whatever route it had. */
-enum idem_proof lobby_proof(const struct lobby *, const struct idem_store *,
-    const struct idem_record *, int64_t now_ms);
-
 void lobby_stop(struct lobby *);	/* finish what is there, then end */
+
+/* lobby_alert.c */
+/* Tell the operator's command; key: which, or NULL for "see the log". */
+void lobby_alert(struct lobby *, enum alert_kind, const struct idem_digest *key);
+/* The same of the key of a visit, with what is known of its run, or of the one
+   that it has written the end of. */
+void lobby_alert_visit(const struct visit *, enum alert_kind);
+
+/* lobby_journal.c */
+/*
+ * What is known of the owner of a store's record, whatever route it had; now_ms
+ * as the store said it.  FINISHED: with its answer and times in *adopted, which
+ * is the caller's; NULL: not wanted.
+ */
+enum idem_proof lobby_proof(struct lobby *, const struct idem_store *,
+    const struct idem_record *, const struct idem_digest *key, int64_t now_ms,
+    struct idem_adopted *adopted);
+/* Will settle see to it?  Of that record it knows more than its times say. */
+bool lobby_settles(const struct lobby *, const struct idem_store *,
+    const struct idem_record *);
+bool lobby_settle_open(struct lobby *);	/* false: no memory */
 
 /* lobby_told.c */
 void lobby_keeper(struct lobby *, uint64_t number, int socket);
@@ -281,7 +309,17 @@ extern const struct idem_ports visit_ports;
 /* The store that its effects at that place go to. */
 struct idem_store *visit_store(const struct visit *, enum idem_where);
 void visit_wait_cut(struct visit *, enum idem_waited);	/* WAIT is over */
-void visit_slot(struct visit *, enum idem_slot);	/* queued SLOT is */
+
+/* visit_slot.c */
+idem_port visit_slot;
+void visit_slot_unused(struct idem_exchange *);
+void visit_slot_end(struct visit *, enum idem_slot);	/* a queued one is */
+
+/* visit_run.c */
+idem_port visit_run, visit_probe, visit_record, visit_renew_later;
+bool visit_note(struct idem_exchange *, const struct idem_effect *);
+bool visit_renew_stop(struct idem_exchange *);
+void visit_lost(struct idem_exchange *, const struct idem_store_result *);
 
 /* waiting.c */
 void waiting_look(struct visit *, struct idem_event *);

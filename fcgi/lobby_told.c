@@ -11,9 +11,10 @@
 /* --- from the keeper ------------------------------------------------------ */
 
 static void
-keeper_ended(void *arg, uint64_t id, const struct run_end *end)
+keeper_ended(void *arg, uint64_t id, const struct run_end *end,
+    struct idem_bytes out)
 {
-	run_cgi_ended(arg, id, end);
+	run_cgi_ended(arg, id, end, out);
 }
 
 static void

@@ -25,11 +25,14 @@ static const struct option known[] = {
 	{ "check-config", no_argument, NULL, OPT_CHECK },
 	{ "explain", required_argument, NULL, OPT_EXPLAIN },
 	{ "keep", required_argument, NULL, OPTIONS_KEEP },
+	{ "keep-min", required_argument, NULL, OPTIONS_KEEP_MIN },
 	{ "tombstone", required_argument, NULL, OPTIONS_TOMBSTONE },
 	{ "lease", required_argument, NULL, OPTIONS_LEASE },
 	{ "limit", required_argument, NULL, OPTIONS_LIMIT },
 	{ "grace", required_argument, NULL, OPTIONS_GRACE },
 	{ "on-unknown", required_argument, NULL, OPTIONS_ON_UNKNOWN },
+	{ "no-spool", no_argument, NULL, OPTIONS_NO_SPOOL },
+	{ "reserve", required_argument, NULL, OPTIONS_RESERVE },
 	{ "in-progress", required_argument, NULL, OPTIONS_IN_PROGRESS },
 	{ "required", no_argument, NULL, OPTIONS_REQUIRED },
 	{ "arbiter", required_argument, NULL, OPTIONS_ARBITER },
@@ -74,8 +77,9 @@ static const char help[] =
     "      --required        a key is required\n"
     "      --in-progress W   what a duplicate of a run gets: wait, wait:TIME,\n"
     "                        409 or 202 (wait:10s)\n"
-    "      --on-unknown W    after a run nobody knows the end of: block, or\n"
-    "                        retry:N starts in all (block)\n"
+    "      --on-unknown W    after a run nobody knows the end of: block,\n"
+    "                        retry:N starts in all, or probe:/PROGRAM (block)\n"
+    "      --no-spool        a killed worker makes its keys unknown\n"
     "      --arbiter W       who permits a start: ledger, token (for tokens\n"
     "                        that we issue) or redis, which forgets (ledger)\n"
     "      --shared URL      the Redis of the other two: unix:PATH,\n"
@@ -86,16 +90,21 @@ static const char help[] =
     "                        pass (reject)\n"
     "      --token-keys FILE keys that sign tokens; idemctl token --make-key\n"
     "      --run DIR         locks of runs (LEDGER-run)\n"
+    "      --reserve SIZE    so much of the disk stays free, or nothing is\n"
+    "                        started (64MiB; 0: not looked at)\n"
     "      --keep TIME       answers are kept (24h)\n"
+    "      --keep-min TIME   and so long when room is short (as --keep)\n"
     "      --tombstone TIME  and keys after them (7d)\n"
-    "      --lease TIME      a silent run is presumed alive (60s)\n"
+    "      --lease TIME      a silent run is presumed alive (60s); auto:\n"
+    "                        measured\n"
     "      --limit TIME      a run may take (300s)\n"
     "      --grace TIME      from SIGTERM to SIGKILL, and after a lease (5s)\n"
     "\n"
     "  -h, --help            this text\n"
     "      --version\n"
     "\n"
-    "Times carry a unit: ms, s, m, h, d.  See idemd(8).\n";
+    "Times carry a unit: ms, s, m, h, d; sizes B, KiB, MiB, GiB.  See\n"
+    "idemd(8).\n";
 
 struct reader {
 	struct options *o;
@@ -269,7 +278,8 @@ options_read(struct options *o, int argc, char **argv)
 {
 	struct reader r = {
 		.o = o, .argc = argc, .argv = argv,
-		.route = { .route = idem_route_default, .grace_ms = 5 * 1000 }
+		.route = { .route = idem_route_default, .grace_ms = 5 * 1000,
+		    .reserve = UINT64_C(64) << 20 }
 	};
 	int answer;
 

@@ -49,5 +49,8 @@ struct conf *options_read_text(const struct options *, struct idem_bytes text,
  * unit, for zero, or over max_ms.
  */
 bool options_time(const char *text, int64_t max_ms, int64_t *ms);
+/* A size with its unit: "512B", "64KiB", "16MiB", "1GiB".  False without one,
+   or over max. */
+bool options_size(const char *text, uint64_t max, uint64_t *out);
 
 #endif

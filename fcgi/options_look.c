@@ -84,10 +84,15 @@ static void
 look_at_route(const struct conf_route *r)
 {
 	const struct program_rule *p = &r->program;
+	char where[500];
 	size_t i;
 
 	if (p->kind == PROGRAM_NAMED)
 		look_at_program(r->text, p->argv[0]);
+	if (r->probe != NULL) {
+		snprintf(where, sizeof where, "%s: probe", r->text);
+		look_at_program(where, r->probe);
+	}
 	if (p->root != NULL)
 		look_at_folder(r->text, "root ", p->root);
 	for (i = 0; p->allowed != NULL && p->allowed[i] != NULL; i++)

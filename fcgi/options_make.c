@@ -153,7 +153,7 @@ options_reread(const struct options *o, char *error, size_t error_size)
 /* --- of the command line -------------------------------------------------- */
 
 static bool
-which_program(const struct options_route *r, char *error, size_t error_size)
+is_right(const struct options_route *r, char *error, size_t error_size)
 {
 	const char *what = NULL;
 	struct stat st;
@@ -171,6 +171,11 @@ which_program(const struct options_route *r, char *error, size_t error_size)
 	if (r->root != NULL && (stat(r->root, &st) == -1 ||
 	    !S_ISDIR(st.st_mode))) {
 		snprintf(error, error_size, "--root %s: not a folder", r->root);
+		return false;
+	}
+	if (r->keep_min_ms > r->route.times.keep_ms) {
+		snprintf(error, error_size, "--keep-min: it is longer than "
+		    "--keep, which is shortened to it when room is short");
 		return false;
 	}
 	if (r->program != NULL && r->program[0][0] != '/') {
@@ -196,8 +201,14 @@ add_route(struct conf *c, const struct options_route *r)
 	}
 	if (added == NULL)
 		return false;
+	conf_route_init(added);
 	added->route = r->route;
 	added->route.path = all;
+	added->route.times.keep_min_ms = r->keep_min_ms != 0 ? r->keep_min_ms :
+	    r->route.times.keep_ms;
+	added->spool = !r->no_spool;
+	added->lease_auto = r->lease_auto;
+	added->probe = r->probe;
 	added->scheme = r->scheme;
 	added->text = "the command line";
 	added->program = (struct program_rule){
@@ -216,7 +227,7 @@ options_of_line(const struct options *o, const struct options_route *r,
 {
 	struct conf *c;
 
-	if (!which_program(r, error, error_size))
+	if (!is_right(r, error, error_size))
 		return NULL;
 	c = conf_new();
 	if (c == NULL || !add_route(c, r)) {
@@ -225,6 +236,7 @@ options_of_line(const struct options *o, const struct options_route *r,
 		return NULL;
 	}
 	c->grace_ms = r->grace_ms;
+	c->reserve = r->reserve;
 	if (!options_redis(c, r, error, error_size)) {
 		conf_drop(c);
 		return NULL;

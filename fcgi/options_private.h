@@ -9,8 +9,9 @@
 
 /* Options about it, as getopt_long has them; the others come after. */
 enum {
-	OPTIONS_KEEP = 256, OPTIONS_TOMBSTONE, OPTIONS_LEASE, OPTIONS_LIMIT,
-	OPTIONS_GRACE, OPTIONS_ON_UNKNOWN, OPTIONS_IN_PROGRESS,
+	OPTIONS_KEEP = 256, OPTIONS_KEEP_MIN, OPTIONS_TOMBSTONE, OPTIONS_LEASE,
+	OPTIONS_LIMIT, OPTIONS_GRACE, OPTIONS_ON_UNKNOWN, OPTIONS_NO_SPOOL,
+	OPTIONS_RESERVE, OPTIONS_IN_PROGRESS,
 	OPTIONS_REQUIRED, OPTIONS_ARBITER, OPTIONS_SCHEME, OPTIONS_ON_OUTAGE,
 	OPTIONS_SHARED, OPTIONS_CACHE, OPTIONS_TOKEN_KEYS, OPTIONS_RUN,
 	OPTIONS_ROOT, OPTIONS_COMPAT, OPTIONS_ALLOW,
@@ -21,6 +22,10 @@ enum {
 /* What the command line says of its one route, and of what that needs. */
 struct options_route {
 	struct idem_route route;
+	bool lease_auto, no_spool;
+	const char *probe;	/* or NULL */
+	int64_t keep_min_ms;	/* 0: as keep */
+	uint64_t reserve;
 	const char *root;
 	char *const *program;	/* NULL: none */
 	char **allowed;		/* -p; room for every argument, NULL last */

@@ -9,11 +9,14 @@
 /* What --config's file says in an option's place. */
 static const struct { const char *option, *file; } instead[] = {
 	{ "--keep", "keep = \"24h\" in a route" },
+	{ "--keep-min", "keep_min = \"1h\" in a route" },
 	{ "--tombstone", "tombstone = \"7d\" in a route" },
 	{ "--lease", "lease = \"60s\" in a route" },
 	{ "--limit", "limit = \"300s\" in a route" },
 	{ "--grace", "grace = \"5s\"" },
 	{ "--on-unknown", "on_unknown = \"block\" in a route" },
+	{ "--no-spool", "spool = false in a route" },
+	{ "--reserve", "reserve = \"64MiB\"" },
 	{ "--in-progress", "in_progress = wait \"10s\" in a route" },
 	{ "--required", "required = true in a route" },
 	{ "--arbiter", "arbiter = \"redis\" in a route" },
@@ -82,10 +85,15 @@ time32(const char *option, const char *text, uint32_t *out)
 }
 
 static int
-lease(const char *text, uint32_t *out)
+lease(const char *text, struct options_route *route)
 {
-	int answer = time32("--lease", text, out);
+	uint32_t *out = &route->route.policy.lease_ms;
+	int answer;
 
+	route->lease_auto = strcmp(text, "auto") == 0;
+	if (route->lease_auto)
+		return 0;
+	answer = time32("--lease", text, out);
 	if (answer == 0 && *out < CONF_LEASE_MIN_MS)
 		return options_wrong("--lease", text, "less than 100ms: it "
 		    "would be renewed without a pause");
@@ -111,8 +119,23 @@ in_progress(const char *text, struct idem_policy *policy)
 }
 
 static int
-on_unknown(const char *text, struct idem_policy *policy)
+size(const char *option, const char *text, uint64_t max, uint64_t *out)
 {
+	if (strcmp(text, "0") == 0) {
+		*out = 0;
+		return 0;
+	}
+	if (options_size(text, max, out))
+		return 0;
+	return options_wrong(option, text, "not " CONF_SIZE_WORDS ", nor 0");
+}
+
+static int
+on_unknown(const char *text, struct options_route *route)
+{
+	struct idem_policy *policy = &route->route.policy;
+
+	route->probe = NULL;
 	if (strcmp(text, "block") == 0) {
 		policy->on_unknown = IDEM_BLOCK;
 		return 0;
@@ -127,8 +150,13 @@ on_unknown(const char *text, struct idem_policy *policy)
 		return options_number("--on-unknown retry", text + 6, 1,
 		    CONF_ATTEMPTS_MAX, &policy->attempts_max);
 	}
-	return options_wrong("--on-unknown", text, "not one of block, retry "
-	    "and retry:N (a probe is not built yet)");
+	if (strncmp(text, "probe:/", 7) == 0) {
+		policy->on_unknown = IDEM_PROBING;
+		route->probe = text + 6;
+		return 0;
+	}
+	return options_wrong("--on-unknown", text, "not one of block, retry, "
+	    "retry:N and probe:/PROGRAM");
 }
 
 static int
@@ -211,17 +239,25 @@ options_of_route(struct options_route *route, int option, char *value)
 	switch (option) {
 	case OPTIONS_KEEP:
 		return time64("--keep", value, &route->route.times.keep_ms);
+	case OPTIONS_KEEP_MIN:
+		return time64("--keep-min", value, &route->keep_min_ms);
 	case OPTIONS_TOMBSTONE:
 		return time64("--tombstone", value,
 		    &route->route.times.tombstone_ms);
 	case OPTIONS_LEASE:
-		return lease(value, &policy->lease_ms);
+		return lease(value, route);
 	case OPTIONS_LIMIT:
 		return time32("--limit", value, &route->route.limit_ms);
 	case OPTIONS_GRACE:
 		return time32("--grace", value, &route->grace_ms);
 	case OPTIONS_ON_UNKNOWN:
-		return on_unknown(value, policy);
+		return on_unknown(value, route);
+	case OPTIONS_NO_SPOOL:
+		route->no_spool = true;
+		return 0;
+	case OPTIONS_RESERVE:
+		return size("--reserve", value, CONF_RESERVE_MAX,
+		    &route->reserve);
 	case OPTIONS_IN_PROGRESS:
 		return in_progress(value, policy);
 	case OPTIONS_REQUIRED:

@@ -84,6 +84,7 @@ struct program_more {
 	bool keyed;
 	struct idem_digest key;		/* keyed: IDEMPOTENCY_KEY, in hex */
 	uint32_t attempt;
+	bool recovery;			/* a probe: IDEM_RECOVERY=1 */
 	int64_t deadline_ms;		/* wall clock */
 	uint64_t dropped;	/* set: parameters that may not enter an
 				   environment */

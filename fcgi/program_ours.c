@@ -42,6 +42,8 @@ program_ours_write(struct idem_buf *texts, const struct program_more *more)
 	}
 	if (more->keyed)
 		say_key(texts, more);
+	if (more->recovery)
+		say(texts, "IDEM_RECOVERY", "1");
 }
 
 const char *

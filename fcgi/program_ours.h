@@ -10,7 +10,7 @@
  * NUL: the names that are not the front's, the body's length if there is one,
  * and the key.  Errors stick in the buf.
  */
-#define PROGRAM_OURS_MAX 7
+#define PROGRAM_OURS_MAX 8
 void program_ours_write(struct idem_buf *texts, const struct program_more *);
 
 /* The first of them (after NULL), or the next; NULL at their end, and of a buf

@@ -3,9 +3,10 @@
 
 #include "form_strip.h"
 #include "lobby.h"
-#include "saved.h"
+#include "measure.h"
 
 #include <stdlib.h>
+#include <sys/wait.h>
 
 static const struct idem_route *
 route_of(const struct run *r)
@@ -15,34 +16,30 @@ route_of(const struct run *r)
 
 /* --- the end -------------------------------------------------------------- */
 
-/* Answers that have no body, whatever length they state (RFC 9110, 6.4.1). */
 static bool
-is_bodyless(const struct run *r)
+ended_by_itself(const struct run *r)
 {
-	return r->visit->head || r->head.code == 204 || r->head.code == 304;
+	return r->how == RUN_ENDED || r->how == RUN_FAILED;
 }
 
+/* We have not the means to take it, whatever it is. */
 static bool
-length_met(const struct run *r)
+is_beyond_us(const struct run *r)
 {
-	return r->head.has_length && r->passed == r->head.length;
+	return r->body.failed || run_page_failed(r);
 }
 
-/*
- * Whole (doc/design.md, 4): it ended by itself, with a head, with as much body
- * as it declared, and with exit status 0 unless it declared a length and met
- * it, or the route says that any will do.
- */
 static bool
 is_whole(const struct run *r)
 {
-	if (!r->head_done || r->body.failed || run_page_failed(r))
-		return false;
-	if (r->head.has_length && !length_met(r) && !is_bodyless(r))
-		return false;
-	if (r->how == RUN_FAILED)
-		return length_met(r) || route_of(r)->any_exit;
-	return r->how == RUN_ENDED;
+	const struct answer_end end = {
+		.status = r->status,
+		.any_exit = route_of(r)->any_exit && !r->probe,
+		.head = r->visit->head
+	};
+
+	return r->head_done && !is_beyond_us(r) && ended_by_itself(r) &&
+	    answer_is_whole(&r->head, r->passed, &end);
 }
 
 /* 504 if somebody ended it, 502 if it fell over by itself. */
@@ -52,6 +49,30 @@ why_cut(const struct run *r)
 	if (r->how == RUN_GOES_ON || r->how == RUN_STOPPED || r->body.failed)
 		return IDEM_PROBLEM_CUT;
 	return IDEM_PROBLEM_DIED;
+}
+
+/*
+ * What is known of a run that is cut, for its note; unless its kind of program
+ * has said so already.  What only we could not take others may take yet.
+ */
+static void
+note_why(struct run *r)
+{
+	struct run_note *n = &r->visit->note;
+
+	if (is_beyond_us(r))
+		n->unsure |= n->recorded;
+	else if (n->why != IDEM_WHY_NOT_SAID)
+		return;
+	else if (r->limited || (r->how == RUN_STOPPED && WIFEXITED(r->status)))
+		n->why = IDEM_WHY_LIMIT;
+	else if (ended_by_itself(r)) {
+		n->why = IDEM_WHY_EXIT;
+		n->why_code = (int32_t)r->app_status;
+	} else if (WIFSIGNALED(r->status)) {
+		n->why = IDEM_WHY_SIGNAL;
+		n->why_code = WTERMSIG(r->status);
+	}
 }
 
 static void
@@ -65,8 +86,19 @@ close_all(struct run *r)
 static void
 tell(struct run *r, enum idem_run how, enum idem_problem problem)
 {
+	struct lobby *lobby = r->lobby;
+
 	close_all(r);	/* what it says last on standard error is still told */
 	r->told = true;
+	if (r->probe) {
+		run_probe_over(r, how);
+		return;
+	}
+	if (r->keyed && ended_by_itself(r))
+		measure_add(lobby->shm, r->visit->route,
+		    loop_now(lobby->loop) - r->started_ms);
+	if (how == IDEM_RUN_CUT)
+		note_why(r);
 	visit_ran(r->visit, how, problem);	/* r may be gone after it */
 }
 
@@ -74,9 +106,12 @@ tell(struct run *r, enum idem_run how, enum idem_problem problem)
 static bool
 is_passable(const struct run *r)
 {
+	const struct answer_end any = { .any_exit = true,
+		.head = r->visit->head };
+
 	return !r->keyed && r->how != RUN_GOES_ON && r->head_done &&
 	    !run_page_failed(r) &&
-	    (!r->head.has_length || length_met(r) || is_bodyless(r));
+	    answer_is_whole(&r->head, r->passed, &any);
 }
 
 void
@@ -125,7 +160,7 @@ run_drained(struct run *r)
 /* --- start ---------------------------------------------------------------- */
 
 static struct run *
-run_new(struct visit *v, bool keyed)
+run_new(struct visit *v, enum run_kind kind)
 {
 	static uint64_t last_id;
 	struct lobby *lobby = v->lobby;
@@ -136,7 +171,9 @@ run_new(struct visit *v, bool keyed)
 	r->lobby = lobby;
 	r->visit = v;
 	r->id = ++last_id;
-	r->keyed = keyed;
+	r->keyed = kind != RUN_UNKEYED;
+	r->probe = kind == RUN_PROBE;
+	r->started_ms = loop_now(lobby->loop);
 	r->out.fd = r->err.fd = r->err_fd = -1;
 	spool_init(&r->body, RUN_MEMORY);
 	r->raw.max = IDEM_HEAD_MAX + RUN_READ_SIZE;
@@ -166,33 +203,50 @@ strip(struct visit *v)
 	return problem;
 }
 
-void
-run_start(struct visit *v, bool keyed)
+/* It cannot even be tried. */
+static void
+start_none(struct visit *v, enum run_kind kind)
 {
-	struct run *r = run_new(v, keyed);
+	const struct idem_event ev = {
+		.op = IDEM_PROBE, .probed = IDEM_PROBE_UNKNOWN
+	};
+
+	if (kind == RUN_PROBE)
+		visit_tell(v, &ev);
+	else
+		visit_ran(v, IDEM_RUN_NOT_STARTED, IDEM_PROBLEM_BUSY);
+}
+
+static bool
+start(struct run *r)
+{
+	if (!r->probe && r->visit->route->program.kind == PROGRAM_FASTCGI)
+		return run_fcgi_start(r);
+	return run_cgi_start(r);
+}
+
+void
+run_start(struct visit *v, enum run_kind kind)
+{
+	struct run *r = run_new(v, kind);
 	enum idem_problem problem = strip(v);
 
+	if (r == NULL) {
+		start_none(v, kind);
+		return;
+	}
 	/* What two readers make two things of is no request. */
-	if (r != NULL && !front_agrees(&v->lobby->front, &v->detail->params)) {
+	if (!front_agrees(&v->lobby->front, &v->detail->params)) {
 		log_line(&v->lobby->log, "run=%llu not-started=\"libfcgi reads "
 		    "its parameters otherwise\"", (unsigned long long)r->id);
-		run_not_started(r, IDEM_PROBLEM_REQUEST_BROKEN);
-		return;
+		problem = IDEM_PROBLEM_REQUEST_BROKEN;
 	}
-	if (r != NULL && problem != IDEM_PROBLEM_NONE) {
+	if (problem == IDEM_PROBLEM_NONE && !start(r))
+		problem = IDEM_PROBLEM_BUSY;
+	if (problem != IDEM_PROBLEM_NONE)
 		run_not_started(r, problem);
-		return;
-	}
-	if (r != NULL && (v->route->program.kind == PROGRAM_FASTCGI ?
-	    run_fcgi_start(r) : run_cgi_start(r))) {
+	else if (!r->probe)
 		shm_add(v->lobby->shm, SHM_STARTS, 1);
-		return;
-	}
-	if (r != NULL) {
-		r->told = true;
-		close_all(r);
-	}
-	visit_ran(v, IDEM_RUN_NOT_STARTED, IDEM_PROBLEM_BUSY);
 }
 
 void
@@ -201,7 +255,6 @@ run_free(struct run *r)
 	if (r == NULL)
 		return;
 	close_all(r);
-	run_cgi_free(r);
 	run_page_free(r);
 	if (r->prev != NULL)
 		r->prev->next = r->next;
@@ -213,6 +266,7 @@ run_free(struct run *r)
 	idem_buf_free(&r->err_line);
 	idem_head_free(&r->head);
 	spool_free(&r->body);
+	free(r->folder);
 	free(r);
 }
 
@@ -221,31 +275,18 @@ run_free(struct run *r)
 struct idem_blob *
 run_saved(struct run *r, size_t kept_max, bool *kept)
 {
-	struct idem_saved saved = {
-		.code = r->head.code,
-		.has_status = r->head.has_status,
-		.status = idem_buf_bytes(&r->head.status),
-		.kept = r->body.len <= kept_max && !r->head.no_store
-	};
+	bool bodyless = answer_is_bodyless(r->head.code, r->visit->head);
 	struct idem_blob *blob = NULL;
-	struct idem_buf buf = { 0 };
 	struct idem_buf body = { 0 };
 
-	/* So that fronts see a cut (doc/design.md, 4). */
-	if ((!r->head.has_length || r->page != NULL) && !is_bodyless(r))
-		idem_buf_printf(&r->head.lines, "Content-Length: %llu\r\n",
-		    (unsigned long long)r->body.len);
-	saved.lines = idem_buf_bytes(&r->head.lines);
-	if (saved.kept && !is_bodyless(r)) {
+	*kept = r->body.len <= kept_max && !r->head.no_store;
+	if (*kept && !bodyless)
 		spool_copy(&r->body, &body);
-		saved.body = idem_buf_bytes(&body);
-	}
-	idem_saved_write(&buf, &saved);
-	if (idem_buf_ok(&r->head.lines) && idem_buf_ok(&body) &&
-	    idem_buf_ok(&buf))
-		blob = idem_blob_new(idem_buf_bytes(&buf));
+	if (r->page != NULL)	/* its own length is gone from its lines */
+		r->head.has_length = false;
+	if (idem_buf_ok(&body))
+		blob = answer_save(&r->head, idem_buf_bytes(&body),
+		    r->body.len, *kept, r->visit->head);
 	idem_buf_free(&body);
-	idem_buf_free(&buf);
-	*kept = saved.kept;
 	return blob;
 }

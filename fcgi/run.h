@@ -2,6 +2,7 @@
 #ifndef RUN_H
 #define RUN_H
 
+#include "answer.h"
 #include "backend.h"
 #include "cgi_head.h"
 #include "keeper.h"
@@ -16,7 +17,9 @@
  * child of the keeper's (run_cgi.c) or a FastCGI application (run_fcgi.c).
  *
  * A keyed run is captured: head and body, to be stored before anybody sees
- * them.  An unkeyed one is streamed to its connection as it comes.
+ * them; if it is spooled its output is collected by the keeper, and comes here
+ * when it is over.  An unkeyed one is streamed to its connection as it comes.
+ * A probe (run_probe.c) is captured here, and has no note: it starts nothing.
  */
 #define RUN_IDLE_MS 1000	/* of the pipe after reaping; then it ends */
 #define RUN_READ_SIZE (64u * 1024u)
@@ -25,6 +28,8 @@
 
 struct lobby;
 struct visit;
+
+enum run_kind { RUN_UNKEYED, RUN_KEYED, RUN_PROBE };
 
 enum run_how {
 	RUN_GOES_ON,
@@ -40,7 +45,10 @@ struct run {
 	uint64_t id;
 	struct run *prev, *next;
 	enum run_how how;
+	int status;		/* as of waitpid(2), once it has ended */
+	bool limited;		/* it was over its limit */
 	uint32_t app_status;	/* for END_REQUEST (5.5): its exit status */
+	int64_t started_ms;
 	struct idem_buf raw;	/* what came before the head was whole */
 	struct idem_head head;
 	struct spool body;
@@ -50,7 +58,8 @@ struct run {
 	uint64_t passed;	/* bytes of body that it wrote */
 	struct page *page;	/* its answer is one with tokens; or NULL */
 	struct mint_ask *asked;	/* for one of these; or NULL */
-	bool keyed;
+	bool keyed;		/* or a probe */
+	bool probe;
 	bool head_done, head_broken;
 	bool eof;		/* of its output */
 	bool over;		/* and its end is there: only its page waits */
@@ -63,20 +72,23 @@ struct run {
 	struct timer idle;	/* after reaping: the pipe may stay open */
 	int64_t idle_ms;	/* when it was idle long enough */
 	int64_t until_ms;	/* keyed: but it ends by then */
-	bool handed;		/* to the keeper: it holds a lock if keyed */
+	bool handed;		/* to the keeper */
 	bool wide;		/* its pipe was made larger */
+	bool spooled;		/* its output goes into its note's file: */
+	uint64_t out_at, out_len;	/* taken from there, of so much */
+	char *folder;		/* of a probe; owned */
 	/* run_fcgi.c */
 	struct backend_call *call;
 };
 
 /*
- * Start the visit's program; the answer is visit_ran(), at once or later, and
- * not before this returns when it could be started.
+ * Start the visit's program; the answer is visit_ran(), of a probe visit_tell,
+ * at once or later, and not before this returns when it could be started.
  */
-void run_start(struct visit *, bool keyed);
+void run_start(struct visit *, enum run_kind);
 void run_client_gone(struct run *);
 void run_drained(struct run *);
-/* With the visit: the outcome is settled, the lock may go. */
+/* With the visit, or for the next run of it. */
 void run_free(struct run *);
 
 /* The captured answer, saved; *kept: with its body.  NULL: out of memory. */
@@ -87,6 +99,12 @@ struct idem_blob *run_saved(struct run *, size_t kept_max, bool *kept);
 /* Its output and its end are there: judge it, and tell the visit. */
 void run_over(struct run *);
 void run_not_started(struct run *, enum idem_problem);
+
+/* run_probe.c */
+/* What the probe of a visit is, for its start.  False: no memory. */
+bool run_probe_spec(struct run *, struct run_spec *, char *argv[2]);
+/* Its word, told to the visit. */
+void run_probe_over(struct run *, enum idem_run);
 
 /* run_out.c: head and body, whatever they come from. */
 void run_out_bytes(struct run *, struct idem_bytes);
@@ -110,13 +128,23 @@ void run_err_end(struct run *);
 
 /* run_cgi.c.  False: not started, and nothing follows. */
 bool run_cgi_start(struct run *);
+/* From the keeper. */
+void run_cgi_ended(struct lobby *, uint64_t id, const struct run_end *,
+    struct idem_bytes out);
+void run_cgi_keeper_lost(struct lobby *);
+/* To the program, if it runs and is a child of the keeper's. */
+bool run_cgi_signal(const struct run *, int signal);
+
+/* run_cgi_out.c: what it writes. */
+int run_cgi_out_open(struct run *, struct run_spec *);
+/* It goes on. */
+void run_cgi_out_await(struct run *);
+/* It has ended, and `out` came with that word. */
+void run_cgi_out_over(struct run *, const struct run_end *,
+    struct idem_bytes out);
 void run_cgi_pause(struct run *, bool);
 void run_cgi_close(struct run *);
 void run_cgi_client_gone(struct run *);
-void run_cgi_free(struct run *);
-/* From the keeper. */
-void run_cgi_ended(struct lobby *, uint64_t id, const struct run_end *);
-void run_cgi_keeper_lost(struct lobby *);
 
 /* run_fcgi.c, the same. */
 extern const struct backend_user run_fcgi_user;

@@ -1,152 +1,15 @@
 /* SPDX-License-Identifier: ISC */
 #include "run.h"
 
+#include "label.h"
 #include "lobby.h"
 
 #include <errno.h>
-#include <fcntl.h>
 #include <signal.h>
-#include <stddef.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/epoll.h>
 #include <sys/wait.h>
 #include <unistd.h>
-
-#define ERR_READ_SIZE (16 * 1024)
-#define ERR_QUIET_MS 50		/* most are over before, and wrote nothing */
-
-/* --- its output ----------------------------------------------------------- */
-
-static void
-check_over(struct run *r)
-{
-	if (!r->told && r->how != RUN_GOES_ON && r->eof)
-		run_over(r);
-}
-
-/* True: there was something.  At its end eof is set.  closed: nobody can write
-   any more. */
-static bool
-out_read(struct run *r, bool closed)
-{
-	static char at[RUN_READ_SIZE];
-	ssize_t n = read(r->out.fd, at, sizeof at);
-
-	if (n == (ssize_t)sizeof at && !r->wide) {
-		r->wide = true;		/* much is to come */
-		fcntl(r->out.fd, F_SETPIPE_SZ, RUN_PIPE_SIZE);	/* a hint */
-	}
-	if (n > 0)
-		run_out_bytes(r, (struct idem_bytes){ at, (size_t)n });
-	if (n < 0)
-		r->eof = errno != EAGAIN && errno != EINTR;
-	else if (n == 0 || (closed && n < (ssize_t)sizeof at))
-		r->eof = true;
-	return n > 0;
-}
-
-static ssize_t
-err_read(struct run *r)
-{
-	char at[ERR_READ_SIZE];
-	ssize_t n = read(r->err_fd, at, sizeof at);
-
-	if (n > 0)
-		run_err_bytes(r, (struct idem_bytes){ at, (size_t)n });
-	return n;
-}
-
-static void
-err_close(struct run *r)
-{
-	if (r->err.fd != -1)
-		loop_close(r->lobby->loop, &r->err);
-	else if (r->err_fd != -1)
-		close(r->err_fd);
-	r->err_fd = -1;
-}
-
-static void
-err_ready(struct watch *w, uint32_t events)
-{
-	struct run *r = (struct run *)((char *)w - offsetof(struct run, err));
-	ssize_t n = err_read(r);
-
-	(void)events;
-	if (n == 0 || (n == -1 && errno != EAGAIN && errno != EINTR))
-		err_close(r);
-}
-
-static bool
-is_unwatched(const struct run *r)
-{
-	return r->err_fd != -1 && r->err.fd == -1;
-}
-
-/* 0 if it is watched, or closed. */
-static int
-err_watch(struct run *r)
-{
-	r->err.ready = err_ready;
-	if (!is_unwatched(r))
-		return 0;
-	return loop_watch(r->lobby->loop, &r->err, r->err_fd, EPOLLIN);
-}
-
-/*
- * After reaping: from now on again the pipe must be idle for RUN_IDLE_MS.  A
- * key must not wait for ever for a child that writes on and on.
- */
-static void
-idle_again(struct run *r)
-{
-	int64_t at_ms = loop_now(r->lobby->loop) + RUN_IDLE_MS;
-
-	r->idle_ms = at_ms;
-	if (r->keyed && at_ms > r->until_ms)
-		at_ms = r->until_ms;
-	if (r->how == RUN_GOES_ON || r->eof)
-		return;
-	err_watch(r);
-	loop_timer(r->lobby->loop, &r->idle, at_ms);
-}
-
-static void
-out_ready(struct watch *w, uint32_t events)
-{
-	struct run *r = (struct run *)((char *)w - offsetof(struct run, out));
-
-	if (r->paused && (events & (EPOLLHUP | EPOLLERR)) == 0)
-		return;
-	if (out_read(r, (events & EPOLLHUP) != 0))
-		idle_again(r);
-	if (r->eof) {
-		loop_close(r->lobby->loop, &r->out);
-		check_over(r);
-	}
-}
-
-void
-run_cgi_pause(struct run *r, bool paused)
-{
-	if (r->out.fd != -1)
-		loop_change(r->lobby->loop, &r->out, paused ? 0 : EPOLLIN);
-}
-
-void
-run_cgi_close(struct run *r)
-{
-	int i;
-
-	loop_timer_stop(r->lobby->loop, &r->idle);
-	loop_close(r->lobby->loop, &r->out);
-	/* As much as a pipe holds: a child it left may write for ever. */
-	for (i = 0; r->err_fd != -1 && i < RUN_PIPE_SIZE / ERR_READ_SIZE; i++)
-		if (err_read(r) <= 0)
-			break;
-	err_close(r);
-}
 
 /* --- its end -------------------------------------------------------------- */
 
@@ -170,80 +33,103 @@ how_ended(const struct run_end *end)
 	}
 }
 
-/*
- * While the run goes on: until its keeper must have told its end.  But first,
- * until its stderr is watched, which costs more than all else that one does
- * with it.  Most are over before and have said nothing; what they said is read
- * at their end.
- */
 static void
-set_timer(struct run *r)
+not_started(struct run *r, const struct run_end *end)
 {
-	int64_t at_ms = r->until_ms + RUN_IDLE_MS;
-
-	if (is_unwatched(r))
-		at_ms = loop_now(r->lobby->loop) + ERR_QUIET_MS;
-	loop_timer(r->lobby->loop, &r->idle, at_ms);
+	r->handed = false;
+	if (!r->probe)
+		r->visit->note.run = 0;
+	log_line(&r->lobby->log, "run=%llu not-started=\"%s\"",
+	    (unsigned long long)r->id, strerror(end->error));
+	run_not_started(r, end->problem);
 }
 
 static void
-idle_due(struct timer *t, int64_t now)
+take_end(struct run *r, const struct run_end *end)
 {
-	struct run *r = (struct run *)((char *)t - offsetof(struct run, idle));
-	bool more;
-
-	if (r->how == RUN_GOES_ON && is_unwatched(r)) {
-		if (err_watch(r) != 0)
-			err_read(r);	/* so for now, and try again */
-		set_timer(r);
-		return;
-	}
-	if (r->how == RUN_GOES_ON) {	/* its keeper is stuck, or lost it */
-		run_over(r);
-		return;
-	}
-	/* The peer may be slow, or we have been: that is not its silence. */
-	more = r->paused || out_read(r, false);
-	if (more && (!r->keyed || now < r->until_ms)) {
-		idle_again(r);
-		return;
-	}
-	if (more || now < r->idle_ms)
-		r->how = RUN_STOPPED;
-	r->eof = true;	/* a background child holds the pipe */
-	loop_close(r->lobby->loop, &r->out);
-	run_over(r);
-}
-
-void
-run_cgi_ended(struct lobby *lobby, uint64_t id, const struct run_end *end)
-{
-	struct run *r;
-
-	for (r = lobby->runs; r != NULL && r->id != id; r = r->next)
-		;
-	if (r == NULL || r->told) {	/* nobody waits for it any more */
-		runner_settled(lobby->runner, id);
-		return;
-	}
-	if (!end->started) {
-		r->handed = false;
-		log_line(&lobby->log, "run=%llu not-started=\"%s\"",
-		    (unsigned long long)id, strerror(end->error));
-		run_not_started(r, end->problem);
-		return;
-	}
 	r->how = how_ended(end);
+	r->status = end->status;
+	r->limited = end->limit;
 	r->app_status = WIFEXITED(end->status) ?
 	    (uint32_t)WEXITSTATUS(end->status) :
 	    128 + (uint32_t)WTERMSIG(end->status);	/* as shells do */
-	if (r->keyed && (r->how == RUN_STOPPED || r->how == RUN_DIED)) {
-		/* Nothing more that counts can come. */
-		run_over(r);
+	if (!r->probe)
+		r->visit->note.unsure = false;
+}
+
+static void
+ended(struct run *r, const struct run_end *end, struct idem_bytes out)
+{
+	if (!end->started) {
+		not_started(r, end);
 		return;
 	}
-	idle_again(r);
-	check_over(r);
+	take_end(r, end);
+	/* Nothing more that counts can come. */
+	if (r->keyed && (r->how == RUN_STOPPED || r->how == RUN_DIED))
+		run_over(r);
+	else
+		run_cgi_out_over(r, end, out);
+}
+
+void
+run_cgi_ended(struct lobby *lobby, uint64_t id, const struct run_end *end,
+    struct idem_bytes out)
+{
+	struct run *r;
+
+	IDEM_LABEL("run.ended");
+	for (r = lobby->runs; r != NULL && r->id != id; r = r->next)
+		;
+	if (r != NULL && !r->told)	/* else nobody waits for it any more */
+		ended(r, end, out);
+}
+
+/*
+ * A keeper that has died wrote down how far it had come.  False: begun, and
+ * that is all.
+ */
+static bool
+end_of_note(const struct run_note *n, struct run_end *end)
+{
+	struct idem_evidence e;
+
+	*end = (struct run_end){
+		.problem = IDEM_PROBLEM_BUSY, .error = EPIPE
+	};
+	idem_evidence_of(n->at.file, IDEM_RUN_HELD, &e);
+	if (e.noted && (e.note.state == IDEM_NOTE_HANDED ||
+	    e.note.state == IDEM_NOTE_NOT_BEGUN))
+		return true;
+	end->started = end->spooled = true;
+	end->status = e.trailer.status;
+	end->limit = e.trailer.limit;
+	end->len = e.trailer.len;
+	return e.ended;
+}
+
+/* What is over is over; the others died with it. */
+static void
+keeper_lost(struct run *r)
+{
+	const struct idem_bytes none = { NULL, 0 };
+	struct run_note *n = &r->visit->note;
+	bool noted = n->run == r->id;
+	struct run_end end;
+
+	if (noted)
+		n->run = 0;
+	if (r->told || r->how != RUN_GOES_ON)
+		return;
+	if (noted && end_of_note(n, &end)) {
+		ended(r, &end, none);
+		return;
+	}
+	if (noted) {
+		n->unsure = false;
+		n->why = IDEM_WHY_KEEPER;
+	}
+	run_over(r);
 }
 
 void
@@ -253,56 +139,45 @@ run_cgi_keeper_lost(struct lobby *lobby)
 
 	for (r = lobby->runs; r != NULL; r = next) {
 		next = r->next;
-		if (r->handed && !r->told && r->how == RUN_GOES_ON)
-			run_over(r);
+		if (r->handed)
+			keeper_lost(r);
 	}
 }
 
-void
-run_cgi_client_gone(struct run *r)
+bool
+run_cgi_signal(const struct run *r, int signal)
 {
-	/* As a web server's own CGI: its next write fails, then it ends. */
-	loop_close(r->lobby->loop, &r->out);
-	r->eof = true;
-	r->paused = false;
-	check_over(r);
+	if (!r->handed || r->told || r->how != RUN_GOES_ON ||
+	    r->lobby->runner == NULL)
+		return false;
+	runner_signal(r->lobby->runner, r->id, signal);
+	return true;
 }
 
 /* --- start ---------------------------------------------------------------- */
 
-/* The program's end blocks, as programs expect. */
+/* It is to be there for the run yet, when a probe has read it. */
 static int
-make_pipe(int *read_end, int *write_end)
+input_of(struct run *r)
 {
-	int ends[2];
+	struct spool *body = &r->visit->detail->body;
 
-	if (pipe2(ends, O_CLOEXEC) == -1)
-		return -1;
-	*write_end = ends[1];
-	*read_end = ends[0];
-	return fcntl(ends[0], F_SETFL, O_NONBLOCK);
+	return r->probe ? spool_input_copy(body) : spool_input(body);
 }
 
 static int
-out_open(struct run *r, int *write_end)
+start(struct run *r, struct run_spec *spec)
 {
-	int fd = -1;
-
-	r->out.ready = out_ready;
-	if (make_pipe(&fd, write_end) == 0 &&
-	    loop_watch(r->lobby->loop, &r->out, fd, EPOLLIN) == 0)
-		return 0;
-	if (fd != -1)
-		close(fd);
+	if (spec->envp != NULL && spec->in != -1 &&
+	    run_cgi_out_open(r, spec) == 0)
+		return runner_start(r->lobby->runner, r->id, spec);
+	if (spec->in != -1)
+		close(spec->in);
+	if (spec->out != -1)
+		close(spec->out);
+	if (spec->err != -1)
+		close(spec->err);
 	return -1;
-}
-
-static int
-err_open(struct run *r, int *write_end)
-{
-	if (make_pipe(&r->err_fd, write_end) != 0)
-		return -1;
-	return r->visit->conf->stderr_to_front ? err_watch(r) : 0;
 }
 
 static int
@@ -315,71 +190,88 @@ hand_over(struct run *r, struct run_spec *spec)
 		.body_len = v->detail->body.len,
 		.keyed = r->keyed,
 		.key = v->x.key,
-		.attempt = v->x.attempt,
+		.attempt = r->probe ? v->x.attempt - 1 : v->x.attempt,
+		.recovery = r->probe,
 		.deadline_ms = idem_wall_ms(&idem_clock_real) + spec->limit_ms
 	};
 	char **env = program_environment(&v->detail->params, &more);
-	int answer = -1;
+	int answer;
 
 	shm_add(r->lobby->shm, SHM_DROPPED, more.dropped);
-	spec->in = spool_input(&v->detail->body);
 	spec->envp = env;
-	if (env != NULL && spec->in != -1 &&
-	    out_open(r, &spec->out) == 0 && err_open(r, &spec->err) == 0)
-		answer = runner_start(r->lobby->runner, r->id, spec);
-	else {
-		if (spec->in != -1)
-			close(spec->in);
-		if (spec->out != -1)
-			close(spec->out);
-		if (spec->err != -1)
-			close(spec->err);
-	}
+	spec->in = input_of(r);
+	answer = start(r, spec);
 	free(env);
 	return answer;
+}
+
+/* A slot got for a keeper that has died since is not the next one's. */
+static bool
+has_keeper(const struct run *r)
+{
+	const struct runner *runner = r->lobby->runner;
+
+	return runner != NULL && (r->probe ||
+	    runner_keeper(runner) == r->visit->slot_keeper);
+}
+
+static void
+spec_of_program(const struct run *r, struct run_spec *spec, char *argv[2])
+{
+	const struct visit *v = r->visit;
+	const struct idem_policy *policy = &v->x.gate.policy;
+
+	argv[0] = v->detail->program.path;
+	spec->argv = v->route->program.kind == PROGRAM_NAMED ?
+	    v->route->program.argv : argv;
+	spec->folder = v->detail->program.folder;
+	spec->slot = v->slot;
+	spec->limit_ms = v->route->route.limit_ms;
+	if (v->x.gate.claimed)
+		spec->not_after_ms = v->x.claim_sent_ms + policy->lease_ms;
+	if (run_note_is(v)) {
+		spec->note = v->note.at;
+		spec->owner = v->note.owner;
+		spec->spooled = v->route->spool;
+	}
+}
+
+static void
+started(struct run *r, const struct run_spec *spec)
+{
+	struct visit *v = r->visit;
+
+	r->handed = true;
+	r->until_ms = loop_now(r->lobby->loop) + spec->limit_ms +
+	    v->conf->grace_ms + RUN_IDLE_MS;
+	run_cgi_out_await(r);
+	if (r->probe)
+		return;
+	v->slot = -1;	/* the keeper's now */
+	if (spec->note.file == -1)
+		return;
+	v->note.run = r->id;
+	v->note.unsure = true;
 }
 
 bool
 run_cgi_start(struct run *r)
 {
-	struct visit *v = r->visit;
-	struct lobby *lobby = r->lobby;
-	const struct idem_route *route = &v->route->route;
-	const struct program *program = &v->detail->program;
-	char *const named[] = { program->path, NULL };
-	char *const *argv = v->route->program.kind == PROGRAM_NAMED ?
-	    v->route->program.argv : named;
+	char *argv[2] = { NULL, NULL };
 	struct run_spec spec = {
-		.path = argv[0],
-		.folder = program->folder,
-		.argv = argv,
-		.keyed = r->keyed,
-		.owner = v->x.owner,
-		.slot = v->slot,
-		.limit_ms = route->limit_ms,
-		.not_after_ms = v->x.gate.claimed ?
-		    v->x.claim_sent_ms + route->policy.lease_ms : 0,
+		.note = { -1, -1 }, .slot = -1, .err_read = -1,
 		.in = -1, .out = -1, .err = -1
 	};
 
-	r->idle.due = idle_due;
-	/* A slot got for a keeper that has died since is not the next one's. */
-	if (lobby->runner == NULL ||
-	    runner_keeper(lobby->runner) != v->slot_keeper ||
-	    hand_over(r, &spec) != 0)
+	if (r->probe) {
+		if (!run_probe_spec(r, &spec, argv))
+			return false;
+	} else
+		spec_of_program(r, &spec, argv);
+	spec.path = spec.argv[0];
+	r->spooled = spec.spooled;
+	if (!has_keeper(r) || hand_over(r, &spec) != 0)
 		return false;
-	r->handed = true;
-	r->until_ms = loop_now(lobby->loop) + route->limit_ms +
-	    v->conf->grace_ms + RUN_IDLE_MS;
-	set_timer(r);
-	v->slot = -1;	/* the keeper's now */
+	started(r, &spec);
 	return true;
-}
-
-void
-run_cgi_free(struct run *r)
-{
-	if (r->keyed && r->handed && r->how != RUN_GOES_ON &&
-	    r->lobby->runner != NULL)
-		runner_settled(r->lobby->runner, r->id);
 }

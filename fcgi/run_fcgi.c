@@ -8,6 +8,14 @@
 
 /* A run whose program is a FastCGI application: its end is END_REQUEST. */
 
+static bool
+begin(void *arg)
+{
+	const struct run *r = arg;
+
+	return run_note_begun(r->visit, true);
+}
+
 static void
 out(void *arg, struct idem_bytes bytes)
 {
@@ -18,6 +26,13 @@ static void
 err(void *arg, struct idem_bytes bytes)
 {
 	run_err_bytes(arg, bytes);
+}
+
+/* As if it had exited with it; what is no exit status is none that is good. */
+static int
+status_of(uint32_t app_status)
+{
+	return (int)(app_status < 255 ? app_status : 255) << 8;
 }
 
 static void
@@ -38,17 +53,20 @@ over(void *arg, const struct backend_end *end)
 	complain(r, end);
 	switch (end->how) {
 	case BACKEND_NOT_STARTED:
+		run_note_begun(r->visit, false);
 		run_not_started(r, end->busy ? IDEM_PROBLEM_BUSY :
 		    IDEM_PROBLEM_BACKEND_AWAY);
 		return;
 	case BACKEND_ENDED:
 		r->how = end->app_status == 0 ? RUN_ENDED : RUN_FAILED;
+		r->status = status_of(end->app_status);
 		break;
 	case BACKEND_CUT:
 		r->how = RUN_STOPPED;
 		break;
 	case BACKEND_DIED:
 		r->how = RUN_DIED;
+		r->visit->note.why = IDEM_WHY_BACKEND;
 		break;
 	}
 	r->eof = true;
@@ -56,7 +74,7 @@ over(void *arg, const struct backend_end *end)
 }
 
 const struct backend_user run_fcgi_user = {
-	.out = out, .err = err, .over = over
+	.begin = begin, .out = out, .err = err, .over = over
 };
 
 /* A request that may be sent again when its connection turns out dead. */
@@ -74,7 +92,7 @@ is_safe(const char *method)
 static bool
 within_lease(const struct visit *v, uint32_t *connect_ms)
 {
-	int64_t left_ms = v->x.claim_sent_ms + v->route->route.policy.lease_ms -
+	int64_t left_ms = v->x.claim_sent_ms + v->x.gate.policy.lease_ms -
 	    idem_boot_ms(&idem_clock_real);
 
 	if (!v->x.gate.claimed)

@@ -29,17 +29,11 @@ stream_head(struct run *r)
 	return good;
 }
 
-/* A program that writes more than it declared is cut there. */
 static struct idem_bytes
 within_length(const struct run *r, struct idem_bytes body)
 {
-	uint64_t left;
-
-	if (!r->head.has_length)
-		return body;
-	left = r->head.length > r->passed ? r->head.length - r->passed : 0;
-	if (body.len > left)
-		body.len = (size_t)left;
+	body.len = (size_t)(answer_within(&r->head, r->passed + body.len) -
+	    r->passed);
 	return body;
 }
 
@@ -73,7 +67,7 @@ run_out_resume(struct run *r)
 static bool
 has_body(const struct run *r)
 {
-	return !r->visit->head && r->head.code != 204 && r->head.code != 304;
+	return !answer_is_bodyless(r->head.code, r->visit->head);
 }
 
 void

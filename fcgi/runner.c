@@ -23,6 +23,7 @@ struct runner {
 	bool *freed;		/* to be set when a callback frees us */
 	struct idem_buf strings;
 	struct idem_buf later;	/* struct keeper_ask that the socket refused */
+	uint8_t out[KEEPER_OUT_MAX];	/* of the end that is being told */
 };
 
 uint64_t
@@ -44,15 +45,30 @@ lose(struct runner *r)
 	r->user->lost(r->arg);
 }
 
+static bool
+is_whole_word(const struct keeper_tell *tell, ssize_t n)
+{
+	if (n < (ssize_t)sizeof *tell)
+		return false;
+	return (uint64_t)n - sizeof *tell ==
+	    (tell->end.whole ? tell->end.len : 0);
+}
+
 /* True if there may be more. */
 static bool
 hear_one(struct runner *r)
 {
 	struct keeper_tell tell;
-	ssize_t n = recv(r->watch.fd, &tell, sizeof tell, MSG_DONTWAIT);
+	struct iovec parts[] = {
+		{ .iov_base = &tell, .iov_len = sizeof tell },
+		{ .iov_base = r->out, .iov_len = sizeof r->out }
+	};
+	struct msghdr msg = { .msg_iov = parts, .msg_iovlen = 2 };
+	ssize_t n = recvmsg(r->watch.fd, &msg, MSG_DONTWAIT);
 
-	if (n == sizeof tell) {
-		r->user->ended(r->arg, tell.id, &tell.end);
+	if (is_whole_word(&tell, n)) {
+		r->user->ended(r->arg, tell.id, &tell.end, (struct idem_bytes){
+		    r->out, tell.end.whole ? (size_t)tell.end.len : 0 });
 		return true;
 	}
 	/* It died with asks of ours unread; what it told before is there. */
@@ -108,7 +124,7 @@ ready(struct watch *w, uint32_t events)
 
 /* Small words are never lost: a settled run's lock would stay for ever. */
 static void
-ask_small(struct runner *r, enum keeper_op op, uint64_t id)
+ask_small(struct runner *r, enum keeper_op op, uint64_t id, int signal)
 {
 	struct keeper_ask ask;
 
@@ -117,6 +133,7 @@ ask_small(struct runner *r, enum keeper_op op, uint64_t id)
 	memset(&ask, 0, sizeof ask);
 	ask.op = op;
 	ask.id = id;
+	ask.signal = signal;
 	if (r->later.len == 0 && send_small(r, &ask) == 0)
 		return;
 	idem_buf_append(&r->later, &ask, sizeof ask);
@@ -126,13 +143,25 @@ ask_small(struct runner *r, enum keeper_op op, uint64_t id)
 void
 runner_kill(struct runner *r, uint64_t id)
 {
-	ask_small(r, KEEPER_KILL, id);
+	ask_small(r, KEEPER_KILL, id, 0);
+}
+
+void
+runner_signal(struct runner *r, uint64_t id, int signal)
+{
+	ask_small(r, KEEPER_SIGNAL, id, signal);
 }
 
 void
 runner_settled(struct runner *r, uint64_t id)
 {
-	ask_small(r, KEEPER_SETTLED, id);
+	ask_small(r, KEEPER_SETTLED, id, 0);
+}
+
+void
+runner_left(struct runner *r, uint64_t id)
+{
+	ask_small(r, KEEPER_LEFT, id, 0);
 }
 
 static uint32_t
@@ -154,9 +183,8 @@ pack(struct runner *r, uint64_t id, const struct run_spec *s,
 	memset(ask, 0, sizeof *ask);
 	ask->op = KEEPER_START;
 	ask->id = id;
-	ask->keyed = s->keyed;
-	if (s->keyed)
-		ask->owner = s->owner;
+	ask->spooled = s->spooled;
+	ask->owner = s->owner;
 	ask->slot = s->slot;
 	ask->limit_ms = s->limit_ms;
 	ask->not_after_ms = s->not_after_ms;
@@ -193,15 +221,33 @@ memory_file(const struct idem_buf *b)
 	return fd;
 }
 
+/* Those that there are go, one after the other. */
+static void
+add_fd(struct keeper_packet *p, int *fds, struct keeper_ask *ask,
+    enum keeper_fd which, int fd)
+{
+	if (fd < 0)
+		return;
+	ask->fds |= 1u << which;
+	fds[p->fds_len++] = fd;
+}
+
 static int
 send_start(struct runner *r, struct keeper_ask *ask, const struct run_spec *s)
 {
-	int fds[KEEPER_FDS_MAX] = { s->in, s->out, s->err, -1 }, sent;
+	int fds[KEEPER_FDS_MAX], apart, sent;
 	struct keeper_packet packet = {
 		.parts[0] = { ask, sizeof *ask },
-		.fds = fds, .fds_len = 3
+		.fds = fds
 	};
 
+	add_fd(&packet, fds, ask, KEEPER_FD_IN, s->in);
+	if (!s->spooled)
+		add_fd(&packet, fds, ask, KEEPER_FD_OUT, s->out);
+	add_fd(&packet, fds, ask, KEEPER_FD_ERR, s->err);
+	add_fd(&packet, fds, ask, KEEPER_FD_FILE, s->note.file);
+	add_fd(&packet, fds, ask, KEEPER_FD_LOCK, s->note.lock);
+	add_fd(&packet, fds, ask, KEEPER_FD_ERR_READ, s->err_read);
 	if (ask->strings_len > KEEPER_APART_BYTES_MAX)
 		/* Its length alone says that it is too much. */
 		return keeper_wire_send(r->watch.fd, &packet);
@@ -211,22 +257,23 @@ send_start(struct runner *r, struct keeper_ask *ask, const struct run_spec *s)
 		packet.parts[1].iov_len = r->strings.len;
 		return keeper_wire_send(r->watch.fd, &packet);
 	}
-	fds[packet.fds_len++] = memory_file(&r->strings);
-	if (fds[3] < 0)
+	apart = memory_file(&r->strings);
+	if (apart < 0)
 		return -1;
-	ask->apart = true;
+	add_fd(&packet, fds, ask, KEEPER_FD_APART, apart);
 	sent = keeper_wire_send(r->watch.fd, &packet);
-	close(fds[3]);
+	close(apart);
 	return sent;
 }
 
 static void
 close_ends(const struct run_spec *s)
 {
-	close(s->in);
-	if (s->out != s->in)
+	if (s->in >= 0)
+		close(s->in);
+	if (s->out >= 0 && s->out != s->in)
 		close(s->out);
-	if (s->err != s->in && s->err != s->out)
+	if (s->err >= 0 && s->err != s->in && s->err != s->out)
 		close(s->err);
 }
 

@@ -46,13 +46,15 @@ struct shm_end {		/* words: tearing is seen, not undefined */
  * newest of each in words.
  */
 #define SHM_ALERTS_MAX 16	/* kinds */
-#define SHM_SAYINGS 4		/* so many may be written at once */
-#define SHM_WHAT 192		/* bytes of a text, with its NUL */
+#define SHM_SAYINGS 8		/* the newest of a kind that are there */
+#define SHM_WHAT 320		/* bytes of a text, with its NUL */
 #define SHM_WHAT_WORDS (SHM_WHAT / sizeof(uint64_t))
 
 struct shm_saying {		/* words, as an end's */
 	atomic_uint_fast64_t number;	/* of its kind, from 1 */
 	atomic_uint_fast64_t at_ms;	/* wall clock */
+	atomic_uint_fast64_t keyed;	/* it is about a key: */
+	atomic_uint_fast64_t key[SHM_KEY_WORDS];
 	atomic_uint_fast64_t what[SHM_WHAT_WORDS];
 	atomic_uint_fast64_t check;	/* over all of these */
 };
@@ -60,6 +62,17 @@ struct shm_saying {		/* words, as an end's */
 struct shm_alert {
 	atomic_uint_fast64_t count;
 	struct shm_saying newest[SHM_SAYINGS];
+};
+
+/*
+ * How long the runs of a route take (measure.h): a table of them by their
+ * names' hashes, in which none is ever taken out.
+ */
+#define SHM_ROUTES 256		/* a power of two */
+
+struct shm_route {
+	atomic_uint_fast64_t name;	/* 0: free */
+	atomic_uint_fast64_t seen;	/* their number and mean, in one word */
 };
 
 struct shm_page;		/* the counters, perhaps a file's page */
@@ -85,6 +98,7 @@ struct shm {
 	   none.  Set once, before who needs it is told. */
 	char memory[SHM_PATH];
 	struct shm_alert alert[SHM_ALERTS_MAX];
+	struct shm_route route[SHM_ROUTES];
 	int wake[SHM_WORKERS_MAX];	/* eventfds, inherited by all */
 	int wake_master;		/* the same, for alerts */
 	struct shm_page *page;		/* mapped at one address in all */

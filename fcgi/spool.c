@@ -89,7 +89,7 @@ spool_add(struct spool *s, struct idem_bytes bytes)
 }
 
 static int
-of_memory(struct spool *s)
+of_memory(const struct spool *s)
 {
 	int fd;
 
@@ -140,18 +140,52 @@ of_pipe(const struct spool *s)
 	return ends[0];
 }
 
+/* An empty pipe takes that without waiting, however small (pipe(7)). */
+static bool
+fits_pipe(const struct spool *s)
+{
+	return !s->failed && s->fd == -1 && s->len > 0 && s->len <= PIPE_BUF;
+}
+
 int
 spool_input(struct spool *s)
 {
-	int fd = -1;
+	int fd = fits_pipe(s) ? of_pipe(s) : -1;
 
-	/* An empty pipe takes that without waiting, however small (pipe(7)). */
-	if (!s->failed && s->fd == -1 && s->len > 0 && s->len <= PIPE_BUF)
-		fd = of_pipe(s);
 	if (fd == -1)
 		return spool_fd(s);
 	spool_free(s);
 	return fd;
+}
+
+/* A file opened anew: who reads one does not move where the other is. */
+static int
+again(const struct spool *s)
+{
+	char name[40];
+	int fd;
+
+	if (s->fd != -1) {
+		snprintf(name, sizeof name, "/proc/self/fd/%d", s->fd);
+		return open(name, O_RDONLY | O_CLOEXEC);
+	}
+	fd = of_memory(s);
+	if (fd != -1)
+		lseek(fd, 0, SEEK_SET);		/* /dev/null has no place */
+	return fd;
+}
+
+int
+spool_input_copy(const struct spool *s)
+{
+	int fd = fits_pipe(s) ? of_pipe(s) : -1;
+
+	if (fd != -1)
+		return fd;
+	if (!s->failed)
+		return again(s);
+	errno = ENOSPC;
+	return -1;
 }
 
 #define PIECE (64u * 1024u)

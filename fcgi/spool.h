@@ -30,6 +30,9 @@ int spool_fd(struct spool *);
  * web servers give it.
  */
 int spool_input(struct spool *);
+/* For a program's standard input, which may be wanted once more: the spool
+   stays as it is. */
+int spool_input_copy(const struct spool *);
 /* len bytes of a file from there on, all of them or false. */
 bool spool_read_at(int fd, void *at, size_t len, uint64_t from);
 /* Append all of it; errors stick in the buf. */

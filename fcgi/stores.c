@@ -153,7 +153,8 @@ open_sqlite(const struct stores *s, const char *what, const char *path)
 	const struct idem_sqlite_options sqlite = {
 		.path = path,
 		.clock = &idem_clock_real,
-		.boot = s->boot
+		.boot = s->boot,
+		.reserve = s->conf->reserve
 	};
 	char error[512];
 	struct idem_store *store =
@@ -260,9 +261,14 @@ open_kinds(struct stores *s, const struct conf *conf)
 static bool
 open_shared(struct stores *s)
 {
-	return s->conf->shared == NULL ||
-	    (open_client(s, &s->shared, s->conf->shared, SHM_AWAY_SHARED,
-	    "redis") && open_kinds(s, s->conf));
+	const struct conf_redis *conf = s->conf->shared;
+
+	if (conf == NULL)
+		return true;
+	if (!stores_place(conf, s->place))
+		return failed(s, "redis", "no memory");
+	return open_client(s, &s->shared, conf, SHM_AWAY_SHARED, "redis") &&
+	    open_kinds(s, s->conf);
 }
 
 bool

@@ -15,6 +15,8 @@
  * and tells people when one goes away.
  */
 #define STORES_SCHEMES 3
+#define STORES_PLACE 33		/* of a Redis, in hex with a NUL */
+#define STORES_MARK 64		/* bytes of a mark, with its NUL */
 
 struct stores;
 
@@ -46,6 +48,7 @@ struct stores {
 	void (*polled)(void *arg);	/* after any of them has answered */
 	void *arg;
 	bool foreign;			/* another ledger has our prefix */
+	char place[STORES_PLACE];	/* of the shared Redis, for marks */
 };
 
 /*
@@ -70,6 +73,24 @@ void stores_due(struct stores *, int64_t now_ms);	/* poll what is due */
 const char *stores_name(const struct stores *, const struct idem_store *);
 /* Is it shared with other hosts?  Then a boot id proves nothing. */
 bool stores_is_shared(const struct stores *, const struct idem_store *);
+/*
+ * Which one it is, for notes in the journal (IDEM_NOTE_TEXT): by kind, and by
+ * where it is, so that no other store, and not the same server under another
+ * prefix or database, is taken for it.  It holds no secrets.  And back; NULL:
+ * none of ours.
+ */
+void stores_mark(const struct stores *, const struct idem_store *,
+    char *to, size_t size);
+struct idem_store *stores_marked(const struct stores *, const char *mark);
+/* Of a Redis, for its mark.  False: no memory. */
+bool stores_place(const struct conf_redis *, char place[STORES_PLACE]);
+/*
+ * Since when the clock of a shared store has run steadily under our eyes, in
+ * its own time (skew.h); of a cluster, that of the key's node.  now_ms: what it
+ * has just said, if nothing else is known.  0: one that is ours.
+ */
+int64_t stores_watched_ms(struct stores *, const struct idem_store *,
+    const struct idem_digest *key, int64_t now_ms);
 /* Is it known to be away?  That was said when it went. */
 bool stores_is_away(const struct stores *, const struct idem_store *);
 /* May keys of a ledger be served?  Not while another ledger fills our cache. */

@@ -1,9 +1,8 @@
 /* SPDX-License-Identifier: ISC */
 #include "lobby.h"
 
-#include "run_lock.h"
-
 #include <stddef.h>
+#include <stdlib.h>
 #include <string.h>
 
 #define SWEEP_MS 1000
@@ -12,10 +11,11 @@
 #define ONLY_ONE_OF 64u		/* a round asks Redis up to 1,000 times */
 
 /*
- * What nobody asks for: runs that died with their worker are made unknown, and
- * rows past their time leave the store.  Each worker does it, a second apart
- * and a little at a time; two at once do no harm.  Redis is gone through page
- * by page, whatever lies there: its keys have no order.
+ * What nobody asks for, and no file of this host tells of (settle.h): records
+ * of dead runs are made unknown, and rows past their time leave the store.
+ * Each worker does it, a second apart and a little at a time; two at once do no
+ * harm.  Redis is gone through page by page, whatever lies there: its keys have
+ * no order.
  */
 static void rest(struct lobby *, bool more);
 
@@ -54,18 +54,48 @@ swept(void *arg, const struct idem_store_result *r)
 	rest(lobby, r->write == IDEM_WRITTEN && r->more);
 }
 
+/* A record that is being made unknown. */
+struct mark {
+	struct sweep *sweep;
+	struct idem_digest key;
+	struct idem_owner owner;
+};
+
+/* Its file, if there is one, knows which request it was. */
+static void
+tell_unknown(const struct lobby *lobby, const struct mark *m)
+{
+	struct idem_evidence e = { .noted = false };
+
+	if (lobby->lock_folder != -1)
+		idem_evidence(lobby->lock_folder, &m->owner, &e, NULL);
+	if (e.noted && e.note.why == IDEM_WHY_NOT_SAID)
+		e.note.why = IDEM_WHY_LAPSED;
+	alert_tell_run(lobby->shm, ALERT_UNKNOWN_KEY, &m->key,
+	    e.noted ? &e.note : NULL);
+}
+
 /* Nobody here owns it, so its end is told like another worker's. */
 static void
 marked(void *arg, const struct idem_store_result *r)
 {
-	struct lobby *lobby = ((struct sweep *)arg)->lobby;
+	struct mark *m = arg;
+	struct lobby *lobby = m->sweep->lobby;
 
 	lobby->sweep_pending--;
 	rest(lobby, false);
-	if (r->write != IDEM_WRITTEN)
-		return;
-	waiting_ask_all(lobby);
-	lobby_alert(lobby, ALERT_UNKNOWN_KEY, NULL);
+	if (r->write == IDEM_WRITTEN) {
+		waiting_ask_all(lobby);
+		tell_unknown(lobby, m);
+	}
+	free(m);
+}
+
+/* What was finished, or never begun, is not lost. */
+static bool
+is_dead(enum idem_proof proof)
+{
+	return proof == IDEM_PROOF_DEAD || proof == IDEM_PROOF_LAPSED;
 }
 
 static void
@@ -74,14 +104,21 @@ judge(struct sweep *sweep, const struct idem_listed *row, int64_t now_ms)
 	struct lobby *lobby = sweep->lobby;
 	struct idem_store_call call;
 	char key[LOBBY_KEY];
+	struct mark *m;
 
-	if (lobby_proof(lobby, sweep->store, &row->record, now_ms) ==
-	    IDEM_PROOF_NONE)
+	if (!is_dead(lobby_proof(lobby, sweep->store, &row->record, &row->key,
+	    now_ms, NULL)) ||
+	    lobby_settles(lobby, sweep->store, &row->record))
 		return;
+	m = malloc(sizeof *m);
+	if (m == NULL)
+		return;		/* the next round comes soon */
+	*m = (struct mark){ sweep, row->key, row->record.owner };
 	lobby_key(&row->key, true, key);	/* it may be one */
 	log_line(&lobby->log, "key=%s attempt=%u state=unknown source=sweep",
 	    key, row->record.attempt);
 	call = call_of(sweep, IDEM_STORE_UNKNOWN, marked);
+	call.arg = m;
 	call.key = row->key;
 	call.owner = row->record.owner;
 	call.attempt = row->record.attempt;
@@ -106,21 +143,18 @@ listed(void *arg, const struct idem_store_result *r)
 	rest(sweep->lobby, false);
 }
 
-/* What runs left behind whose lobby had died; the first worker does it. */
+/* Files of unknown runs that have been resolved; one worker does it. */
 static void
 tidy(struct lobby *lobby)
 {
-	int64_t age_ms = 2 * ((int64_t)lobby->lease_max_ms +
-	    lobby->limit_max_ms + lobby->conf->grace_ms);
-
-	if (lobby->worker == 0 && lobby->sweep_rounds++ % TIDY_ROUNDS == 0)
-		idem_run_lock_tidy(lobby->lock_folder,
-		    idem_wall_ms(&idem_clock_real) - age_ms);
+	if (lobby->tidies && lobby->sweep_rounds++ % TIDY_ROUNDS == 0)
+		settle_unknowns(lobby->settle);
 }
 
 static void
 one(struct sweep *sweep)
 {
+	struct lobby *lobby = sweep->lobby;
 	struct idem_store_call call;
 
 	call = call_of(sweep, IDEM_STORE_LIST, listed);
@@ -129,6 +163,12 @@ one(struct sweep *sweep)
 	call.states = 1u << IDEM_STATE_IN_PROGRESS;
 	start(sweep, &call);
 	call = call_of(sweep, IDEM_STORE_SWEEP, swept);
+	/* Short of room, answers are kept no longer than was promised by any
+	   configuration. */
+	if (lobby->keep_min_max_ms < lobby->conf->keep_min_max_ms)
+		lobby->keep_min_max_ms = lobby->conf->keep_min_max_ms;
+	if (sweep->store->ops->pressed(sweep->store))
+		call.shrink_ms = lobby->keep_min_max_ms;
 	start(sweep, &call);
 }
 
@@ -168,22 +208,23 @@ sweep_once(struct lobby *lobby)
 }
 
 /*
- * All that share it would do the same: one a host is enough, and of those that
- * serve one request each one of many.  None of these goes on where another was,
- * so it begins anywhere: Redis takes any number for a place.
+ * All that share a Redis would do the same: one a host is enough, and of those
+ * that serve one request each one of many.  None of these goes on where another
+ * was, so it begins anywhere: Redis takes any number for a place.
  */
-static struct idem_store *
-redis_to_sweep(struct lobby *lobby)
+static void
+choose(struct lobby *lobby)
 {
-	struct idem_store *store = lobby->stores.redis[IDEM_SCHEME_SCRIPT];
-	uint64_t chance;
+	uint64_t chance = 0;
 
-	if (store == NULL || lobby->worker != 0 || !lobby->only)
-		return lobby->worker == 0 ? store : NULL;
-	if (!idem_random(&chance, sizeof chance) || chance % ONLY_ONE_OF != 0)
-		return NULL;
+	lobby->tidies = lobby->worker == 0 && (!lobby->only ||
+	    (idem_random(&chance, sizeof chance) &&
+	    chance % ONLY_ONE_OF == 0));
+	if (!lobby->tidies)
+		return;
+	lobby->sweeps[SWEEP_REDIS].store =
+	    lobby->stores.redis[IDEM_SCHEME_SCRIPT];
 	lobby->sweeps[SWEEP_REDIS].cursor = chance >> 32;
-	return store;
 }
 
 /* Workers start apart, so that they do not meet at the ledger. */
@@ -193,7 +234,7 @@ sweep_start(struct lobby *lobby)
 	size_t i;
 
 	lobby->sweeps[SWEEP_LEDGER].store = lobby->stores.ledger;
-	lobby->sweeps[SWEEP_REDIS].store = redis_to_sweep(lobby);
+	choose(lobby);
 	for (i = 0; i < SWEEPS; i++)
 		lobby->sweeps[i].lobby = lobby;
 	lobby->sweep.due = due;

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: ISC */
 #include "lobby.h"
 
+#include "measure.h"
 #include "reply.h"
 
 #include <stddef.h>
@@ -31,6 +32,7 @@ visit_new(struct lobby *lobby, struct conf *conf, struct conn *conn,
 	v->began_ms = began_ms;
 	v->flight = IDEM_NOWHERE;
 	v->slot = -1;
+	v->note.at = (struct idem_run_file){ -1, -1 };
 	v->source = "none";
 	v->x.ports = &visit_ports;
 	v->x.pid = lobby->pid;
@@ -62,6 +64,7 @@ visit_free(struct visit *v)
 	loop_timer_stop(lobby->loop, &v->renew);
 	if (v->mint != NULL)
 		mint_forget(v->mint);
+	run_note_over(v);
 	run_free(v->run);
 	detail_free(v->detail);
 	idem_exchange_free(&v->x);
@@ -95,6 +98,7 @@ visit_begin_exchange(struct visit *v)
 		v->x.anew = v->route->route.anew;
 		policy = v->route->route.policy;
 		policy.look_fallback = look_fallback(v);
+		policy.lease_ms = measure_lease_ms(v->lobby->shm, v->route);
 	}
 	idem_exchange_init(&v->x, &policy);
 }
@@ -233,14 +237,14 @@ closed(struct conn *conn, void *user)
 		visit_free(v);
 		return;
 	}
-	if (v->run != NULL)
+	if (v->run != NULL && !v->run->told)
 		run_client_gone(v->run);
 	else if (v->waiting || v->queued) {
 		idem_exchange_tell(&v->x, &gone);
 		if (v->waiting)
 			visit_wait_cut(v, IDEM_WAIT_OVER);
 		else
-			visit_slot(v, IDEM_SLOT_FULL);
+			visit_slot_end(v, IDEM_SLOT_FULL);
 	} else
 		visit_tell(v, &gone);
 }
@@ -304,6 +308,7 @@ visit_ran(struct visit *v, enum idem_run how, enum idem_problem problem)
 		if (saved == NULL) {
 			ev.run = IDEM_RUN_CUT;
 			ev.problem = IDEM_PROBLEM_CUT;
+			v->note.unsure = v->note.recorded;
 		}
 		idem_exchange_answer(&v->x, saved);
 	}

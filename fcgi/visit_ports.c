@@ -2,7 +2,6 @@
 #include "lobby.h"
 
 #include <stddef.h>
-#include <string.h>
 
 static struct visit *
 visit_of(struct idem_exchange *x)
@@ -14,204 +13,6 @@ static struct visit *
 visit_of_wait(struct timer *t)
 {
 	return (struct visit *)((char *)t - offsetof(struct visit, wait));
-}
-
-/* --- SLOT ----------------------------------------------------------------- */
-
-static bool
-get_slot(struct visit *v)
-{
-	struct lobby *lobby = v->lobby;
-
-	if (lobby->runner == NULL)
-		return false;
-	v->slot_keeper = runner_keeper(lobby->runner);
-	v->slot = shm_slot_get(lobby->shm, v->slot_keeper);
-	v->x.slot = v->slot != -1;
-	return v->x.slot;
-}
-
-static void
-queue_leave(struct visit *v)
-{
-	struct lobby *lobby = v->lobby;
-
-	if (v->queue_prev != NULL)
-		v->queue_prev->queue_next = v->queue_next;
-	else
-		lobby->queue_first = v->queue_next;
-	if (v->queue_next != NULL)
-		v->queue_next->queue_prev = v->queue_prev;
-	else
-		lobby->queue_last = v->queue_prev;
-	v->queue_prev = v->queue_next = NULL;
-	v->queued = false;
-	lobby->queue_len--;
-	atomic_fetch_sub(&lobby->shm->queueing[lobby->worker], 1);
-	loop_timer_stop(lobby->loop, &v->wait);
-}
-
-static uint32_t
-queueing(const struct lobby *lobby)
-{
-	uint32_t n = 0, i;
-
-	for (i = 0; i < lobby->shm->workers; i++)
-		n += atomic_load(&lobby->shm->queueing[i]);
-	return n;
-}
-
-static void
-queue_due(struct timer *t, int64_t now)
-{
-	(void)now;
-	visit_slot(visit_of_wait(t), IDEM_SLOT_FULL);
-}
-
-static bool
-queue_join(struct visit *v, uint32_t wait_ms)
-{
-	struct lobby *lobby = v->lobby;
-
-	if (queueing(lobby) >= lobby->conf->queue)
-		return false;
-	v->wait.due = queue_due;
-	if (loop_timer(lobby->loop, &v->wait,
-	    loop_now(lobby->loop) + wait_ms) == -1)
-		return false;
-	v->queue_prev = lobby->queue_last;
-	if (lobby->queue_last != NULL)
-		lobby->queue_last->queue_next = v;
-	else
-		lobby->queue_first = v;
-	lobby->queue_last = v;
-	v->queued = true;
-	lobby->queue_len++;
-	atomic_fetch_add(&lobby->shm->queueing[lobby->worker], 1);
-	return true;
-}
-
-static void
-slot(struct idem_exchange *x, const struct idem_effect *fx)
-{
-	struct visit *v = visit_of(x);
-	struct idem_event ev = { .op = IDEM_SLOT, .slot = IDEM_SLOT_FULL };
-
-	/* Slots are for programs of our own; and nobody overtakes a queue. */
-	if (v->route->program.kind == PROGRAM_FASTCGI ||
-	    (v->lobby->queue_len == 0 && get_slot(v)))
-		ev.slot = IDEM_SLOT_GOT;
-	else if (fx->queued && queue_join(v, fx->wait_ms)) {
-		/* One may have come free before we were seen to queue. */
-		lobby_serve_queue(v->lobby);
-		return;
-	}
-	idem_exchange_tell(x, &ev);
-}
-
-/* A queued SLOT is answered. */
-void
-visit_slot(struct visit *v, enum idem_slot how)
-{
-	struct idem_event ev = { .op = IDEM_SLOT, .slot = how };
-
-	queue_leave(v);
-	visit_tell(v, &ev);
-}
-
-void
-lobby_serve_queue(struct lobby *lobby)
-{
-	struct visit *v;
-
-	while ((v = lobby->queue_first) != NULL && get_slot(v))
-		visit_slot(v, IDEM_SLOT_GOT);
-}
-
-static void
-slot_unused(struct idem_exchange *x)
-{
-	struct visit *v = visit_of(x);
-
-	if (v->slot != -1)
-		shm_slot_put(v->lobby->shm, v->slot, v->slot_keeper);
-	v->slot = -1;
-}
-
-/* --- RUN ------------------------------------------------------------------ */
-
-static void
-run(struct idem_exchange *x, const struct idem_effect *fx)
-{
-	struct visit *v = visit_of(x);
-
-	v->has_end = false;	/* a take-over: what it was before is over */
-	run_free(v->run);
-	v->run = NULL;
-	if (fx->unprotected)
-		lobby_alert(v->lobby, ALERT_UNPROTECTED, &x->key);
-	run_start(v, !fx->unkeyed);
-	if (v->slot == -1)
-		x->slot = false;
-}
-
-static void
-renew_due(struct timer *t, int64_t now)
-{
-	struct visit *v =
-	    (struct visit *)((char *)t - offsetof(struct visit, renew));
-
-	(void)now;
-	v->renewing = false;
-	idem_exchange_renew(&v->x);
-}
-
-static void
-renew_later(struct idem_exchange *x, const struct idem_effect *fx)
-{
-	struct visit *v = visit_of(x);
-	struct loop *loop = v->lobby->loop;
-
-	v->renew.due = renew_due;
-	v->renewing = loop_timer(loop, &v->renew,
-	    loop_now(loop) + fx->wait_ms) == 0;
-	if (!v->renewing)	/* no memory for a timer: early is right too */
-		idem_exchange_renew(x);
-}
-
-static bool
-renew_stop(struct idem_exchange *x)
-{
-	struct visit *v = visit_of(x);
-	bool was = v->renewing;
-
-	loop_timer_stop(v->lobby->loop, &v->renew);
-	v->renewing = false;
-	return was;
-}
-
-/* --- what is not wired to this daemon yet: the policies never ask for it -- */
-
-static void
-record(struct idem_exchange *x, const struct idem_effect *fx)
-{
-	const struct idem_event ev = {
-		.op = IDEM_RECORD, .write = IDEM_WRITE_REFUSED
-	};
-
-	(void)fx;
-	idem_exchange_tell(x, &ev);
-}
-
-static void
-probe(struct idem_exchange *x, const struct idem_effect *fx)
-{
-	const struct idem_event ev = {
-		.op = IDEM_PROBE, .probed = IDEM_PROBE_UNKNOWN
-	};
-
-	(void)fx;
-	idem_exchange_tell(x, &ev);
 }
 
 /* --- CACHE ---------------------------------------------------------------- */
@@ -347,13 +148,13 @@ store(struct idem_exchange *x, enum idem_where where)
 }
 
 static enum idem_proof
-proof(struct idem_exchange *x, const struct idem_record *record_,
-    int64_t now_ms)
+proof(struct idem_exchange *x, const struct idem_record *record,
+    int64_t now_ms, struct idem_adopted *adopted)
 {
 	const struct visit *v = visit_of(x);
 
-	return lobby_proof(v->lobby, visit_store(v, x->gate.claim_at), record_,
-	    now_ms);
+	return lobby_proof(v->lobby, visit_store(v, x->gate.claim_at), record,
+	    &x->key, now_ms, adopted);
 }
 
 static void
@@ -366,37 +167,7 @@ ended(struct idem_exchange *x, const struct idem_digest *key,
 	v->has_end = true;
 	shm_end_put(v->lobby->shm, v->lobby->worker, key, how);
 	if (how == IDEM_WOKEN_UNKNOWN)
-		lobby_alert(v->lobby, ALERT_UNKNOWN_KEY, key);
-}
-
-/* Two runs of one key, or one run and an operator who spoke too soon. */
-static bool
-is_anothers(const struct idem_exchange *x, const struct idem_record *r)
-{
-	return r->state != IDEM_STATE_ABSENT && (r->attempt != x->attempt ||
-	    memcmp(r->owner.at, x->owner.at, sizeof r->owner.at) != 0);
-}
-
-/* A Redis that was restarted may have forgotten it, or be no arbiter of it. */
-static void
-lost(struct idem_exchange *x, const struct idem_store_result *r)
-{
-	struct lobby *lobby = visit_of(x)->lobby;
-	bool complete = r->op == IDEM_STORE_COMPLETE;
-	bool taken = is_anothers(x, &r->record);
-	char key[LOBBY_KEY];
-
-	lobby_key(&x->key, x->issued_only, key);
-	if (!complete)
-		shm_add(lobby->shm, SHM_LEASES_LOST, 1);
-	if (complete && taken) {
-		shm_add(lobby->shm, SHM_TWO_RUNS, 1);
-		lobby_alert(lobby, ALERT_TWO_RUNS, &x->key);
-	}
-	log_line(&lobby->log, "key=%s attempt=%u lost=%s record=%s", key,
-	    x->attempt, complete ? "completion" : "lease",
-	    taken ? "taken" : r->record.state != IDEM_STATE_ABSENT ? "ours" :
-	    "gone");
+		lobby_alert_visit(v, ALERT_UNKNOWN_KEY);
 }
 
 static void
@@ -433,20 +204,21 @@ now(struct idem_exchange *x)
 
 const struct idem_ports visit_ports = {
 	.look = visit_look,
-	.slot = slot,
-	.run = run,
-	.record = record,
+	.slot = visit_slot,
+	.run = visit_run,
+	.record = visit_record,
 	.cache = cache,
-	.probe = probe,
+	.probe = visit_probe,
 	.wait = wait,
 	.reply = reply,
-	.renew_later = renew_later,
-	.renew_stop = renew_stop,
-	.slot_unused = slot_unused,
+	.renew_later = visit_renew_later,
+	.renew_stop = visit_renew_stop,
+	.slot_unused = visit_slot_unused,
 	.store = store,
+	.note = visit_note,
 	.proof = proof,
 	.ended = ended,
-	.lost = lost,
+	.lost = visit_lost,
 	.trouble = trouble,
 	.end = end,
 	.now = now

@@ -34,6 +34,8 @@ visit_log(const struct visit *v, int status, enum idem_mark says,
 	log_text(log, "source", v->source);
 	log_number(log, "attempt", v->x.attempt);
 	log_number(log, "run", v->run != NULL ? (int64_t)v->run->id : 0);
+	if (v->run != NULL && v->route->lease_auto)
+		log_number(log, "lease-ms", v->x.gate.policy.lease_ms);
 	log_number(log, "ms", loop_now(v->lobby->loop) - v->began_ms);
 	if (sent == IDEM_NOBODY)
 		log_text(log, "listener", "gone");
@@ -76,11 +78,14 @@ static int
 write_saved(struct visit *v, enum idem_mark says)
 {
 	struct idem_blob *answer = v->x.answer;
-	const struct idem_words *left_out = &v->route->route.not_replayed;
-	const struct idem_replay replay = {
+	const struct idem_route *route = &v->route->route;
+	const struct idem_reply_rule rule = {
+		/* That scheme has no answer to keep. */
+		.keep_ms = v->route->scheme == IDEM_SCHEME_SETNX ? 0 :
+		    route->times.keep_min_ms,
 		.identity = v->identity,
-		.left_out = left_out->at,
-		.left_out_len = left_out->len
+		.left_out = route->not_replayed.at,
+		.left_out_len = route->not_replayed.len
 	};
 	struct idem_buf head = { 0 };
 	struct idem_saved saved;
@@ -91,7 +96,7 @@ write_saved(struct visit *v, enum idem_mark says)
 		abort();	/* we wrote it, or have read it before */
 	if (v->conn == NULL)
 		return saved.code;
-	idem_reply_answer(&head, &saved, says, &replay);
+	idem_reply_answer(&head, &saved, says, &rule);
 	conn_write(v->conn, idem_buf_bytes(&head));
 	if (saved.body.len > 0)
 		conn_write_blob(v->conn, answer, (size_t)((const uint8_t *)

@@ -5,7 +5,6 @@
 #include "spawn.h"
 
 #include <errno.h>
-#include <fcntl.h>
 #include <limits.h>
 #include <signal.h>
 #include <stdio.h>
@@ -60,7 +59,6 @@ start_keeper(struct master *m, uint64_t number, int ends[2])
 	struct keeper_options ko = {
 		.shm = m->shm,
 		.number = number,
-		.lock_folder = m->lock_folder,
 		.grace_ms = m->conf->grace_ms
 	};
 	pid_t pid;
@@ -113,28 +111,6 @@ start_lobby(struct master *m, uint32_t i, int ends[2])
 	return pid;
 }
 
-/* A clean process: nothing of ours is open, nothing blocked or ignored. */
-static _Noreturn void
-be_command(const char *path, char *const *argv, char *const *envp)
-{
-	int null = open("/dev/null", O_RDONLY | O_CLOEXEC), i;
-	sigset_t none;
-
-	setpgid(0, 0);
-	alarm(ALERT_LIMIT_MS / 1000 + 1);	/* if the master is dead */
-	for (i = 1; i <= SIGRTMAX; i++)
-		signal(i, SIG_DFL);
-	sigemptyset(&none);
-	sigprocmask(SIG_SETMASK, &none, NULL);
-	if (null != -1 && dup2(null, STDIN_FILENO) != -1 &&
-	    dup2(STDERR_FILENO, STDOUT_FILENO) != -1 &&
-	    spawn_close(STDERR_FILENO + 1, ~0u) == 0 && chdir("/") == 0)
-		execve(path, argv, envp);
-	dprintf(STDERR_FILENO, "idemd: alert: %s: %s\n", path,
-	    strerror(errno));
-	_exit(127);
-}
-
 /* Not spawn.h's way: where the command hangs in its start, we would too. */
 pid_t
 workers_command(void *arg, const char *path, char *const *argv,
@@ -146,7 +122,7 @@ workers_command(void *arg, const char *path, char *const *argv,
 	log_flush(&m->log);
 	pid = fork();
 	if (pid == 0)
-		be_command(path, argv, envp);
+		alert_become("idemd", path, argv, envp);
 	if (pid > 0)		/* whoever of us is first */
 		setpgid(pid, pid);
 	return pid;

@@ -235,6 +235,7 @@ taker_of(struct idem_bytes name)
 		{ "Idempotency-Store", take_store },
 		{ "Idempotency-Status", leave_out },
 		{ "Idempotent-Replayed", leave_out },
+		{ "Idempotency-Keep", leave_out },
 		{ "Transfer-Encoding", take_encoding },
 		{ "Connection", leave_out },
 		{ "Keep-Alive", leave_out },

@@ -12,6 +12,12 @@
 struct idem_exchange;
 typedef void idem_port(struct idem_exchange *, const struct idem_effect *);
 
+/* What somebody else's run came to, as its journal says. */
+struct idem_adopted {
+	struct idem_blob *answer;	/* owned; NULL: none */
+	int64_t keep_ms, tombstone_ms;
+};
+
 /*
  * Each port carries out one effect and answers it once with
  * idem_exchange_tell, at once or later.  Calls of a store are the exchange's
@@ -26,9 +32,19 @@ struct idem_ports {
 	/* The slot that SLOT got is not used for a RUN. */
 	void (*slot_unused)(struct idem_exchange *);
 	struct idem_store *(*store)(struct idem_exchange *, enum idem_where);
-	/* What is known of the owner of a record in progress or unknown. */
+	/*
+	 * A CLAIM that may win is about to be sent: note it, so that somebody
+	 * can tell that nothing has begun.  It may set another owner, if
+	 * nothing was sent under the present one.  False: it cannot be noted.
+	 */
+	bool (*note)(struct idem_exchange *, const struct idem_effect *);
+	/*
+	 * What is known of the owner of a record in progress or unknown.
+	 * FINISHED: with its answer in *adopted.
+	 */
 	enum idem_proof (*proof)(struct idem_exchange *,
-	    const struct idem_record *, int64_t now_ms);
+	    const struct idem_record *, int64_t now_ms,
+	    struct idem_adopted *adopted);
 	/* A write of ours is in the store: the key has come to this end. */
 	void (*ended)(struct idem_exchange *, const struct idem_digest *,
 	    enum idem_waited);
@@ -45,6 +61,10 @@ struct idem_ports {
 
 struct idem_exchange_times {
 	int64_t keep_ms, tombstone_ms;
+	int64_t keep_min_ms;	/* when a store is short of room, answers are
+				   kept so long at least; what clients are
+				   told.  1 to keep_ms; that: it never
+				   shrinks */
 	uint32_t call_ms;	/* one call of a store */
 };
 
@@ -58,7 +78,9 @@ struct idem_exchange {
 	uint32_t attempt, other_attempt;
 	uint32_t pid;
 	int64_t claim_sent_ms;	/* the claim that was won, when sent at the
-				   earliest: its lease is no younger */
+				   earliest, or its last renewal: its lease is
+				   no younger */
+	int64_t renew_sent_ms;
 	int64_t unheard_ms;	/* the first that may have been; or 0 */
 	int64_t since_ms;	/* unknown since, wall clock */
 	int64_t keep_until_ms;	/* of `answer`, the store's wall clock; 0: not
@@ -66,6 +88,10 @@ struct idem_exchange {
 	unsigned differs;	/* a mismatch: IDEM_PART_* that do */
 	uint64_t purges;	/* count under which `answer` was looked up */
 	struct idem_blob *answer;	/* saved form: ours, or found */
+	struct idem_adopted adopted;	/* with the last proof */
+	enum idem_op settled;	/* COMPLETE, RELEASE or MARK_UNKNOWN of ours
+				   that is surely in the store; else ADMIT */
+	bool others_now;	/* such a write was lost: it is another's */
 	bool slot;		/* got, not yet used */
 	bool anew;		/* the key ends with its answer's keep */
 	bool issued_only;	/* the key is a token: of this history */

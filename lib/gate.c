@@ -122,9 +122,9 @@ on_wait(struct idem_gate *g, const struct idem_event *ev)
 }
 
 static struct idem_effects
-on_mark_unknown(struct idem_gate *g, const struct idem_event *ev)
+on_written(struct idem_gate *g, const struct idem_event *ev)
 {
-	return g->asked.others ? idem_gate_claim_on_marked(g, ev)
+	return g->asked.others ? idem_gate_claim_on_others(g, ev)
 	    : idem_gate_write_on_written(g, ev);
 }
 
@@ -203,9 +203,9 @@ idem_gate_step(struct idem_gate *g, const struct idem_event *ev)
 		[IDEM_CLAIM] = idem_gate_claim_on_claim,
 		[IDEM_RUN] = idem_gate_write_on_run,
 		[IDEM_RENEW] = on_renew,
-		[IDEM_COMPLETE] = idem_gate_write_on_written,
-		[IDEM_RELEASE] = idem_gate_write_on_written,
-		[IDEM_MARK_UNKNOWN] = on_mark_unknown,
+		[IDEM_COMPLETE] = on_written,
+		[IDEM_RELEASE] = on_written,
+		[IDEM_MARK_UNKNOWN] = on_written,
 		[IDEM_RECORD] = idem_gate_write_on_record,
 		[IDEM_CACHE] = idem_gate_write_on_cache,
 		[IDEM_PROBE] = idem_gate_write_on_probe,

@@ -117,11 +117,11 @@ idem_gate_ask_write(struct idem_gate *g, enum idem_op op)
 }
 
 struct idem_effects
-idem_gate_ask_mark_others(struct idem_gate *g)
+idem_gate_ask_others(struct idem_gate *g, enum idem_op op)
 {
-	struct idem_effect fx = { .op = IDEM_MARK_UNKNOWN,
-		.where = g->claim_at, .others = true };
+	struct idem_effect fx = { .where = g->claim_at, .others = true };
 
+	fx.op = op;
 	return ask(g, &fx);
 }
 
@@ -194,6 +194,7 @@ retry_after_s(const struct idem_gate *g, enum idem_problem problem)
 	    problem == IDEM_PROBLEM_ACCEPTED ||
 	    problem == IDEM_PROBLEM_STORE_AWAY ||
 	    problem == IDEM_PROBLEM_BUSY ||
+	    problem == IDEM_PROBLEM_NO_SPACE ||
 	    problem == IDEM_PROBLEM_BACKEND_AWAY ||
 	    problem == IDEM_PROBLEM_RELEASED;
 }

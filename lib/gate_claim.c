@@ -112,6 +112,17 @@ note_record(struct idem_gate *g, const struct idem_event *ev)
 	g->proof = ev->proof;
 }
 
+static void
+note_none(struct idem_gate *g)
+{
+	g->attempt = 0;
+	g->proof = IDEM_PROOF_NONE;
+}
+
+/*
+ * What its journal says of another's run is written down for it, and then asked
+ * for again: its answer is replayed, or the key is to be had.
+ */
 static struct idem_effects
 in_progress(struct idem_gate *g, int64_t now_ms)
 {
@@ -120,17 +131,40 @@ in_progress(struct idem_gate *g, int64_t now_ms)
 		return idem_gate_claim_taken(g, now_ms);
 	case IDEM_PROOF_LAPSED:
 	case IDEM_PROOF_DEAD:
-		return idem_gate_ask_mark_others(g);
+		return idem_gate_ask_others(g, IDEM_MARK_UNKNOWN);
+	case IDEM_PROOF_NOTHING:
+		return idem_gate_ask_others(g, IDEM_RELEASE);
+	case IDEM_PROOF_FINISHED:
+		return idem_gate_ask_others(g, IDEM_COMPLETE);
+	}
+	abort();
+}
+
+/* It was made unknown too early: there is a word on it now. */
+static struct idem_effects
+was_unknown(struct idem_gate *g, int64_t now_ms)
+{
+	switch (g->proof) {
+	case IDEM_PROOF_NONE:
+	case IDEM_PROOF_LAPSED:
+	case IDEM_PROOF_DEAD:
+		return unknown(g, now_ms);
+	case IDEM_PROOF_NOTHING:
+		return idem_gate_ask_others(g, IDEM_RELEASE);
+	case IDEM_PROOF_FINISHED:
+		return idem_gate_ask_others(g, IDEM_COMPLETE);
 	}
 	abort();
 }
 
 struct idem_effects
-idem_gate_claim_on_marked(struct idem_gate *g, const struct idem_event *ev)
+idem_gate_claim_on_others(struct idem_gate *g, const struct idem_event *ev)
 {
 	switch (ev->write) {
 	case IDEM_WRITTEN:
-		return unknown(g, ev->now_ms);
+		if (ev->op == IDEM_MARK_UNKNOWN)
+			return unknown(g, ev->now_ms);
+		/* fall through */
 	case IDEM_WRITE_LOST:
 		if (++g->races >= RACES_MAX)
 			return idem_gate_ask_refusal(g,
@@ -138,7 +172,8 @@ idem_gate_claim_on_marked(struct idem_gate *g, const struct idem_event *ev)
 		return idem_gate_claim_anew(g, ev->now_ms);
 	case IDEM_WRITE_REFUSED:
 	case IDEM_WRITE_MAYBE:
-		return idem_gate_ask_refusal(g, IDEM_PROBLEM_STORE_AWAY);
+		/* Somebody had begun with it: not "not started". */
+		return idem_gate_ask_refusal(g, IDEM_PROBLEM_IN_PROGRESS);
 	}
 	abort();
 }
@@ -151,12 +186,22 @@ claim_elsewhere(struct idem_gate *g, enum idem_where where, int64_t now_ms)
 	return idem_gate_claim_anew(g, now_ms);
 }
 
-/* Who has waited knows that it was begun: that it was not would be untrue. */
+/*
+ * Who has waited knows that it was begun, and so does who has seen another's
+ * record: that nothing was done would be untrue.
+ */
+static struct idem_effects
+not_now(struct idem_gate *g, enum idem_problem problem)
+{
+	if (g->waited || (g->attempt != 0 && g->proof != IDEM_PROOF_NOTHING))
+		problem = IDEM_PROBLEM_IN_PROGRESS;
+	return idem_gate_ask_refusal(g, problem);
+}
+
 static struct idem_effects
 away(struct idem_gate *g)
 {
-	return idem_gate_ask_refusal(g, g->waited ?
-	    IDEM_PROBLEM_IN_PROGRESS : IDEM_PROBLEM_STORE_AWAY);
+	return not_now(g, IDEM_PROBLEM_STORE_AWAY);
 }
 
 static struct idem_effects
@@ -208,15 +253,26 @@ not_answered(struct idem_gate *g, int64_t now_ms, bool away)
 	return outage(g, now_ms);
 }
 
+/* It was not sent, for want of a note: the store may be there, so no outage. */
+static struct idem_effects
+not_noted(struct idem_gate *g, int64_t now_ms)
+{
+	if (now_ms < g->deadline_ms)
+		return idem_gate_ask_pause(g, now_ms, IDEM_CLAIM);
+	return not_now(g, IDEM_PROBLEM_NO_SPACE);
+}
+
 /* The store works, but not this claim: no outage. */
 static struct idem_effects
 not_applied(struct idem_gate *g, int64_t now_ms)
 {
+	if (!g->asked.take_over)	/* in time it would have been had */
+		note_none(g);
 	if (g->old)
 		return idem_gate_ask_refusal(g, IDEM_PROBLEM_TOKEN_EXPIRED);
 	if (now_ms < g->deadline_ms)
 		return idem_gate_ask_pause(g, now_ms, IDEM_CLAIM);
-	return idem_gate_ask_refusal(g, IDEM_PROBLEM_STORE_AWAY);
+	return away(g);
 }
 
 static struct idem_effects
@@ -226,6 +282,7 @@ absent(struct idem_gate *g, int64_t now_ms)
 		return idem_gate_ask_refusal(g, IDEM_PROBLEM_RELEASED);
 	if (!g->asked.look_only || g->old)
 		return not_applied(g, now_ms);
+	note_none(g);
 	/* Never a claimed key that waits for a slot: a ghost may be one. */
 	if (g->queued || g->ghost)
 		return idem_gate_ask_refusal(g, IDEM_PROBLEM_BUSY);
@@ -279,7 +336,7 @@ idem_gate_claim_on_claim(struct idem_gate *g, const struct idem_event *ev)
 		return in_progress(g, ev->now_ms);
 	case IDEM_CLAIM_UNKNOWN:
 		note_record(g, ev);
-		return unknown(g, ev->now_ms);
+		return was_unknown(g, ev->now_ms);
 	case IDEM_CLAIM_EXHAUSTED:
 		note_record(g, ev);
 		return idem_gate_ask_refusal(g, IDEM_PROBLEM_UNKNOWN);
@@ -295,13 +352,14 @@ idem_gate_claim_on_claim(struct idem_gate *g, const struct idem_event *ev)
 		return idem_gate_ask_refusal(g, g->old ?
 		    IDEM_PROBLEM_TOKEN_EXPIRED : IDEM_PROBLEM_VOID_TOKEN);
 	case IDEM_CLAIM_BAD_RECORD:
-		return idem_gate_ask_refusal(g, IDEM_PROBLEM_STORE_AWAY);
+		return away(g);
 	case IDEM_CLAIM_MAYBE:
 		/* It may hold us: never another store for this request. */
 		g->ghost = true;
 		return not_answered(g, ev->now_ms, false);
 	case IDEM_CLAIM_REFUSED:
-		return not_answered(g, ev->now_ms, ev->away);
+		return ev->no_space ? not_noted(g, ev->now_ms) :
+		    not_answered(g, ev->now_ms, ev->away);
 	case IDEM_CLAIMS:
 		break;
 	}
@@ -309,11 +367,14 @@ idem_gate_claim_on_claim(struct idem_gate *g, const struct idem_event *ev)
 }
 
 static struct idem_effects
-slot_full(struct idem_gate *g, int64_t now_ms)
+slot_full(struct idem_gate *g, const struct idem_event *ev)
 {
+	int64_t now_ms = ev->now_ms;
+
 	/* To look would only show what a take-over or a ghost knows already. */
 	if (g->asked.queued || g->then == IDEM_RUN || g->take_over || g->ghost)
-		return idem_gate_ask_refusal(g, IDEM_PROBLEM_BUSY);
+		return not_now(g, ev->no_space ?
+		    IDEM_PROBLEM_NO_SPACE : IDEM_PROBLEM_BUSY);
 	return g->tries == 0 ? idem_gate_claim_anew(g, now_ms)
 	    : idem_gate_ask_claim(g);
 }
@@ -331,7 +392,7 @@ idem_gate_claim_on_slot(struct idem_gate *g, const struct idem_event *ev)
 		    ? idem_gate_claim_anew(g, ev->now_ms)
 		    : idem_gate_ask_claim(g);
 	case IDEM_SLOT_FULL:
-		return slot_full(g, ev->now_ms);
+		return slot_full(g, ev);
 	}
 	abort();
 }

@@ -26,7 +26,8 @@ struct idem_effects idem_gate_ask_claim(struct idem_gate *);
 struct idem_effects idem_gate_ask_program(struct idem_gate *, enum idem_op);
 struct idem_effects idem_gate_ask_renew(struct idem_gate *, uint32_t wait_ms);
 struct idem_effects idem_gate_ask_write(struct idem_gate *, enum idem_op);
-struct idem_effects idem_gate_ask_mark_others(struct idem_gate *);
+/* COMPLETE, RELEASE or MARK_UNKNOWN the record that the last CLAIM showed. */
+struct idem_effects idem_gate_ask_others(struct idem_gate *, enum idem_op);
 struct idem_effects idem_gate_ask_record(struct idem_gate *);
 struct idem_effects idem_gate_ask_cache(struct idem_gate *, enum idem_where);
 struct idem_effects idem_gate_ask_wait(struct idem_gate *, uint32_t wait_ms,
@@ -49,7 +50,7 @@ struct idem_effects idem_gate_ask_pause(struct idem_gate *, int64_t now_ms,
 
 idem_gate_on idem_gate_claim_on_slot;
 idem_gate_on idem_gate_claim_on_claim;
-idem_gate_on idem_gate_claim_on_marked;	/* MARK_UNKNOWN others */
+idem_gate_on idem_gate_claim_on_others;	/* the answer to ask_others */
 
 /* A claim with a budget of its own. */
 struct idem_effects idem_gate_claim_anew(struct idem_gate *, int64_t now_ms);

@@ -26,6 +26,7 @@
  *	        | got
  *	      CLAIM -- completed ------------------> REPLY saved
  *	        | won    \ in progress, dead --> MARK_UNKNOWN -> on_unknown
+ *	        |      \ proof in the journal --> COMPLETE, RELEASE of others
  *	       RUN + RENEW ...
  *	        | finished   \ not started --> RELEASE --> REPLY problem
  *	        |             \ cut ----------> MARK_UNKNOWN -> REPLY problem
@@ -74,8 +75,7 @@ struct idem_policy {
 	bool required;		/* no key: 400 */
 	bool look_redis;	/* a cache of completed records is there */
 	bool look_fallback;	/* look into the database before redis */
-	bool journal;		/* a result is RECORDed before COMPLETE; not
-				   where the arbiter is this host's ledger */
+	bool journal;		/* a result is RECORDed before COMPLETE */
 	uint32_t attempts_max;	/* retry: starts a key; at least 1 */
 	uint32_t wait_ms;	/* a duplicate waits this long, then 409 */
 	uint32_t queue_ms;	/* a first waits so long for a slot, then 503 */
@@ -101,7 +101,8 @@ struct idem_policy {
 	.claim_ms = 2000, \
 	.complete_ms = 5000, \
 	.background_ms = 300000, \
-	.lease_ms = 60000 \
+	.lease_ms = 60000, \
+	.journal = true \
 }
 
 /* --- events --------------------------------------------------------------- */
@@ -153,8 +154,12 @@ enum idem_proof {
 	IDEM_PROOF_NONE,	/* it may be running */
 	IDEM_PROOF_LAPSED,	/* lease + grace passed without a sign of it:
 				   outcome unknown, though it may yet run */
-	IDEM_PROOF_DEAD		/* its lock is free or its boot is over, or
+	IDEM_PROOF_DEAD,	/* its lock is free or its boot is over, or
 				   lease + limit passed: it cannot be running */
+	IDEM_PROOF_NOTHING,	/* its program has surely not begun, or ended
+				   with the word that nothing happened */
+	IDEM_PROOF_FINISHED	/* it ended with a whole answer, which is at
+				   hand */
 };
 
 enum idem_run {
@@ -211,6 +216,9 @@ struct idem_event {
 					   starts nothing any more */
 	bool away;			/* CLAIM refused: the store is known to
 					   be away, trying again is no use */
+	bool no_space;			/* SLOT full: the disk is; CLAIM
+					   refused: it could not be noted, and
+					   the store was not asked */
 	bool unprotected;		/* LOOK completed: no arbiter had
 					   permitted the run that gave it */
 	bool kept;			/* LOOK, CLAIM completed; RUN finished;
@@ -247,8 +255,10 @@ struct idem_effect {
 	bool look_only;		/* CLAIM: never inserts, needs no slot */
 	bool take_over;		/* CLAIM: of a dead owner's unknown record */
 	bool queued;		/* SLOT: wait up to wait_ms for one */
-	bool others;		/* MARK_UNKNOWN: the owner and attempt that the
-				   last CLAIM showed, not ours */
+	bool others;		/* COMPLETE, RELEASE, MARK_UNKNOWN: the owner
+				   and attempt that the last CLAIM showed, not
+				   ours; COMPLETE: with the answer that its
+				   proof brought */
 	bool unkeyed;		/* RUN: pass everything through */
 	bool for_key;		/* WAIT: until the key's end, at most wait_ms;
 				   else a pause, which is never cut short */
@@ -282,7 +292,8 @@ struct idem_gate {
 	enum idem_problem after;	/* the REPLY after a write; NONE: our
 					   answer, whose key is released */
 	enum idem_proof proof;		/* of the record that a CLAIM showed */
-	uint32_t attempt;		/* ours, or the record's */
+	uint32_t attempt;		/* ours, or the record's; 0: there is
+					   none, as far as seen */
 	uint32_t tries;			/* of the present op that have failed */
 	uint32_t races;			/* others were faster, so many times */
 	bool renewing;			/* a RENEW is outstanding */

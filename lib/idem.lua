@@ -77,7 +77,8 @@ if not fixed and (op ~= 'claim' or state ~= COMPLETED or anew) then
   wall = tonumber(time[1]) * 1000 + math.floor(tonumber(time[2]) / 1000)
   now = wall
 end
-if anew and (state == TOMBSTONE or (state == COMPLETED and expires <= wall))
+if anew and (state == TOMBSTONE and struct.unpack('>I8', ended) <= wall or
+  state == COMPLETED and expires <= wall)
 then
   state, head = 0, ''
 end
@@ -247,16 +248,21 @@ elseif op == 'issue' then
   end
 
 elseif op == 'sweep' then
-  -- What is past its keep becomes a tombstone, what is past that goes.
+  -- What is past its keep becomes a tombstone, what is past that goes.  Where
+  -- room is short a keep ends earlier, though not the tombstone.
+  local shrink = tonumber(ARGV[7])
+
   if state == 0 or state == IN_PROGRESS or state == UNKNOWN or
-    expires == 0 or expires > wall then
+    (expires == 0 or expires > wall) and not (state == COMPLETED and
+    shrink > 0 and struct.unpack('>I8', ended) + shrink <= wall) then
     verdict = 'NOT'
   elseif state ~= COMPLETED then
     verdict = 'GONE'
     call('PEXPIRE', key, 0)
   else
     verdict, write = 'TOMBSTONE', true
-    state, ended, expires, stays = TOMBSTONE, u64(wall), expires + stays, 0
+    ended = u64(math.max(expires, wall))
+    state, expires, stays = TOMBSTONE, expires + stays, 0
   end
 end
 

@@ -46,6 +46,8 @@ enum idem_problem {
 	IDEM_PROBLEM_STORE_AWAY,	/* 503 not-started, Retry-After */
 	IDEM_PROBLEM_BUSY,		/* 503 not-started, Retry-After: queue
 					   full, no slot or descriptor */
+	IDEM_PROBLEM_NO_SPACE,		/* 503 not-started, Retry-After: no room
+					   to write down what it comes to */
 	IDEM_PROBLEM_RELEASED,		/* 503 not-started, Retry-After: the run
 					   that was waited for did not start */
 	IDEM_PROBLEM_NO_PROGRAM,	/* 404 not-started */

@@ -126,6 +126,10 @@ void idem_redis_free(struct idem_redis *);
 /* The server's clock now, as far as its answers tell: *ms is Unix time.  False:
    nothing has been heard yet.  Of a cluster, of the key's node. */
 bool idem_redis_now(struct idem_redis *, struct idem_bytes key, int64_t *ms);
+/* Since when that clock has run steadily under our eyes, by itself (skew.h).
+   False: nothing has been heard yet. */
+bool idem_redis_watched(struct idem_redis *, struct idem_bytes key,
+    int64_t *since_ms);
 /* A caller that has read the server's clock in a reply says so, from done. */
 void idem_redis_heard(struct idem_redis *, struct idem_bytes key,
     int64_t sent_ms, int64_t server_ms);

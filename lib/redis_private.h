@@ -6,6 +6,7 @@
 #include "redis.h"
 #include "redis_slot.h"
 #include "redis_wire.h"
+#include "skew.h"
 
 /*
  * What the parts of the client know of each other.
@@ -89,6 +90,7 @@ struct idem_redis_node {
 	int64_t ahead_ms;	/* its clock before our boot clock */
 	int64_t trip_ms;	/* of the command that told so */
 	int64_t heard_ms;
+	struct idem_skew skew;
 };
 
 void idem_redis_url_name(const struct idem_redis_url *,

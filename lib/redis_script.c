@@ -217,6 +217,8 @@ idem_redis_script_look(struct idem_redis_script_args *to,
     const struct idem_redis_script_call *c, enum idem_redis_script_look look)
 {
 	begin(to, c, look == IDEM_REDIS_PEEK ? "peek" : "sweep");
+	if (look == IDEM_REDIS_SWEEP_ONE)
+		add_number(to, c->call->shrink_ms);
 }
 
 /* --- replies -------------------------------------------------------------- */

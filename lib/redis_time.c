@@ -28,6 +28,7 @@ idem_redis_node_heard(struct idem_redis_node *n, int64_t sent_ms,
 
 	if (trip_ms < 0 || server_ms < 0 || server_ms > INT64_MAX / 2)
 		return;
+	idem_skew_told(&n->skew, now_ms, server_ms);
 	ahead_ms = server_ms - (sent_ms + trip_ms / 2);
 	apart_ms = ahead_ms > n->ahead_ms ? ahead_ms - n->ahead_ms :
 	    n->ahead_ms - ahead_ms;
@@ -81,6 +82,18 @@ idem_redis_now(struct idem_redis *r, struct idem_bytes key, int64_t *ms)
 	if (n == NULL || !n->heard)
 		return false;
 	*ms = idem_redis_now_ms(r) + n->ahead_ms;
+	return true;
+}
+
+bool
+idem_redis_watched(struct idem_redis *r, struct idem_bytes key,
+    int64_t *since_ms)
+{
+	const struct idem_redis_node *n = node_of_key(r, key);
+
+	if (n == NULL || !n->skew.told)
+		return false;
+	*since_ms = n->skew.since_ms;
 	return true;
 }
 

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: ISC */
 #include "reply.h"
 
+#include <inttypes.h>
 #include <string.h>
 #include <strings.h>
 
@@ -54,35 +55,42 @@ mark(struct idem_buf *head, enum idem_mark says)
 }
 
 static bool
-is_left_out(struct idem_bytes line, const struct idem_replay *replay)
+is_kept(enum idem_mark says)
+{
+	return says == IDEM_SAYS_STORED || says == IDEM_SAYS_REPLAYED ||
+	    says == IDEM_SAYS_STORED_WITHOUT_BODY;
+}
+
+static bool
+is_left_out(struct idem_bytes line, const struct idem_reply_rule *rule)
 {
 	size_t i;
 
 	/* Somebody else's: without an identity a replay may not carry it. */
-	if (!replay->identity && is_named(line, "Set-Cookie"))
+	if (!rule->identity && is_named(line, "Set-Cookie"))
 		return true;
-	for (i = 0; i < replay->left_out_len; i++)
-		if (is_named(line, replay->left_out[i]))
+	for (i = 0; i < rule->left_out_len; i++)
+		if (is_named(line, rule->left_out[i]))
 			return true;
 	return false;
 }
 
 static void
 replayed_lines(struct idem_buf *head, struct idem_bytes lines,
-    const struct idem_replay *replay)
+    const struct idem_reply_rule *rule)
 {
 	struct idem_bytes line;
 
 	while (lines.len > 0) {
 		line = next_line(&lines);
-		if (!is_left_out(line, replay))
+		if (!is_left_out(line, rule))
 			idem_buf_append(head, line.at, line.len);
 	}
 }
 
 void
 idem_reply_answer(struct idem_buf *head, const struct idem_saved *saved,
-    enum idem_mark says, const struct idem_replay *replay)
+    enum idem_mark says, const struct idem_reply_rule *rule)
 {
 	if (saved->has_status) {
 		idem_buf_text(head, "Status: ");
@@ -90,13 +98,17 @@ idem_reply_answer(struct idem_buf *head, const struct idem_saved *saved,
 		idem_buf_text(head, "\r\n");
 	}
 	if (says == IDEM_SAYS_REPLAYED)
-		replayed_lines(head, saved->lines, replay);
+		replayed_lines(head, saved->lines, rule);
 	else
 		idem_buf_append(head, saved->lines.at, saved->lines.len);
 	mark(head, says);
+	if (is_kept(says) && rule->keep_ms > 0)
+		idem_buf_printf(head, "Idempotency-Keep: %" PRId64 "\r\n",
+		    rule->keep_ms / 1000);
 	if (says != IDEM_SAYS_NONE && is_shared(saved->lines))
 		idem_buf_text(head, "Access-Control-Expose-Headers: "
-		    "Idempotency-Status, Idempotent-Replayed\r\n");
+		    "Idempotency-Status, Idempotent-Replayed, "
+		    "Idempotency-Keep\r\n");
 	idem_buf_text(head, "\r\n");
 }
 

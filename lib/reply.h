@@ -10,21 +10,26 @@
  * front to turn into HTTP: Status, fields, ours, and the blank line.
  */
 
-/* What a replay leaves out of the saved answer. */
-struct idem_replay {
+/* What its route says of an answer. */
+struct idem_reply_rule {
+	int64_t keep_ms;	/* it is kept so long at least, counted from
+				   its completion; 0: that is not said */
+	/* And what a replay leaves out of it. */
 	bool identity;		/* false: Set-Cookie, which is somebody's */
-	const char *const *left_out;	/* names of fields, by the route */
+	const char *const *left_out;	/* names of fields */
 	size_t left_out_len;
 };
 
 /*
- * Of a saved answer, or of a fresh one in the same form.  A replay says so in
+ * Of a saved answer, or of a fresh one in the same form.  One that is kept says
+ * how long in Idempotency-Keep, in whole seconds.  A replay says so in
  * Idempotent-Replayed too, and has no Set-Cookie unless the scope names an
  * identity (doc/design.md, 2).  Scripts of other origins that may see the answer
- * may see our fields in it.  The last is looked at for a replay only.
+ * may see our fields in it.  The last is looked at for answers that are kept
+ * only: stored, stored-without-body, replayed.
  */
 void idem_reply_answer(struct idem_buf *head, const struct idem_saved *,
-    enum idem_mark, const struct idem_replay *);
+    enum idem_mark, const struct idem_reply_rule *);
 
 /*
  * Of a problem, head and body.  `no_body` (HEAD) leaves the body out, not its

@@ -24,6 +24,7 @@ const struct idem_route idem_route_default = {
 	.policy = IDEM_POLICY_DEFAULT,
 	.times = {
 		.keep_ms = 24 * HOUR_MS,
+		.keep_min_ms = 24 * HOUR_MS,
 		.tombstone_ms = 7 * 24 * HOUR_MS,
 		.call_ms = 1000,
 	},

@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: ISC */
 #include "run_lock.h"
 
+#include "journal.h"
+
 #include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
@@ -84,9 +86,28 @@ give_up(int fd)
 	return -1;
 }
 
+/* The lock of a file that has this path.  lock: NULL, or where to put a
+   description for reading only that has it. */
+static bool
+lock_it(int fd, const char *path, int folder, int *lock)
+{
+	if (lock == NULL)
+		return flock(fd, LOCK_EX | LOCK_NB) == 0;
+	*lock = openat(folder, path, O_RDONLY | O_CLOEXEC);
+	return *lock >= 0 && flock(*lock, LOCK_EX | LOCK_NB) == 0;
+}
+
+static int
+give_up_both(int fd, int *lock)
+{
+	if (lock != NULL && *lock >= 0)
+		*lock = give_up(*lock);
+	return give_up(fd);
+}
+
 /* Without a name until it is locked. */
 static int
-make_nameless(int folder, const char *name)
+make_nameless(int folder, const char *name, int *lock)
 {
 	char link[32];
 	int fd;
@@ -95,9 +116,9 @@ make_nameless(int folder, const char *name)
 	if (fd < 0)
 		return -1;
 	snprintf(link, sizeof link, "/proc/self/fd/%d", fd);
-	if (flock(fd, LOCK_EX | LOCK_NB) != 0 ||
+	if (!lock_it(fd, link, AT_FDCWD, lock) ||
 	    linkat(AT_FDCWD, link, folder, name, AT_SYMLINK_FOLLOW) != 0)
-		return give_up(fd);
+		return give_up_both(fd, lock);
 	return fd;
 }
 
@@ -106,7 +127,7 @@ make_nameless(int folder, const char *name)
  * file that is there, and with it a lock that is held.
  */
 static int
-make_linked(int folder, const char *name)
+make_linked(int folder, const char *name, int *lock)
 {
 	char other[64];
 	int fd, saved;
@@ -116,24 +137,37 @@ make_linked(int folder, const char *name)
 	fd = openat(folder, other, O_CREAT | O_EXCL | O_RDWR | O_CLOEXEC, 0600);
 	if (fd < 0)
 		return -1;
-	if (flock(fd, LOCK_EX | LOCK_NB) != 0 ||
+	if (!lock_it(fd, other, folder, lock) ||
 	    linkat(folder, other, folder, name, 0) != 0)
-		fd = give_up(fd);
+		fd = give_up_both(fd, lock);
 	saved = errno;
 	unlinkat(folder, other, 0);
 	errno = saved;
 	return fd;
 }
 
-int
-idem_run_lock_make_named(int folder, const char *name)
+static int
+make(int folder, const char *name, int *lock)
 {
-	int fd = make_nameless(folder, name);
+	int fd = make_nameless(folder, name, lock);
 
 	/* Not every file system has nameless files, nor every jail /proc. */
 	if (fd < 0 && errno != EEXIST)
-		fd = make_linked(folder, name);
+		fd = make_linked(folder, name, lock);
 	return fd;
+}
+
+int
+idem_run_lock_make_named(int folder, const char *name)
+{
+	return make(folder, name, NULL);
+}
+
+int
+idem_run_lock_make_apart(int folder, const char *name, int *lock)
+{
+	*lock = -1;
+	return make(folder, name, lock);
 }
 
 enum idem_lock_state
@@ -200,6 +234,21 @@ was_made_before(int folder, const char *name, int64_t before_ms)
 	    (int64_t)st.st_mtim.tv_sec * 1000 < before_ms;
 }
 
+/* Whoever has a note to read, settles it. */
+static bool
+has_note(int folder, const char *name)
+{
+	int fd = openat(folder, name, O_RDONLY | O_NOFOLLOW | O_CLOEXEC);
+	struct idem_note note;
+	bool has;
+
+	if (fd < 0)
+		return true;
+	has = idem_note_read(fd, &note);
+	close(fd);
+	return has;
+}
+
 void
 idem_run_lock_tidy(int folder, int64_t before_ms)
 {
@@ -216,9 +265,15 @@ idem_run_lock_tidy(int folder, int64_t before_ms)
 		if (is_lock_name(e->d_name) &&
 		    was_made_before(folder, e->d_name, before_ms) &&
 		    idem_run_lock_state_named(folder, e->d_name) ==
-		    IDEM_LOCK_FREE)
+		    IDEM_LOCK_FREE && !has_note(folder, e->d_name))
 			unlinkat(folder, e->d_name, 0);
 	closedir(dir);
+}
+
+int64_t
+idem_run_after(int64_t at_ms, int64_t span_ms)
+{
+	return at_ms > INT64_MAX - span_ms ? INT64_MAX : at_ms + span_ms;
 }
 
 enum idem_proof
@@ -226,7 +281,9 @@ idem_run_proof(const struct idem_record *r, int64_t now_ms,
     const struct idem_boot *boot, enum idem_lock_state lock, uint32_t lease_ms,
     uint32_t limit_ms, uint32_t grace_ms)
 {
-	int64_t last = r->renewed_at + limit_ms + lease_ms + grace_ms;
+	int64_t last = idem_run_after(r->renewed_at,
+	    (int64_t)limit_ms + lease_ms + grace_ms);
+	int64_t lapsed = idem_run_after(r->lease_end, grace_ms);
 	bool missing = lock == IDEM_LOCK_MISSING;
 
 	if (memcmp(r->boot.at, boot->at, sizeof boot->at) != 0)
@@ -234,11 +291,11 @@ idem_run_proof(const struct idem_record *r, int64_t now_ms,
 	if (lock == IDEM_LOCK_FREE)
 		return IDEM_PROOF_DEAD;
 	/* Who owns it may start by its own lease's end, whatever ours is. */
-	if (last < r->lease_end + grace_ms)
-		last = r->lease_end + grace_ms;
+	if (last < lapsed)
+		last = lapsed;
 	if (now_ms > last)
 		return missing ? IDEM_PROOF_DEAD : IDEM_PROOF_LAPSED;
-	if (missing && now_ms > r->lease_end + grace_ms)
+	if (missing && now_ms > lapsed)
 		return IDEM_PROOF_LAPSED;
 	return IDEM_PROOF_NONE;
 }

@@ -8,10 +8,10 @@
 
 /*
  * The lock of one run: a file named after its owner (32 hex digits) in the run
- * folder, held with flock(2) by keeper and program together.  It
- * is locked before it gets its name, so nobody sees it unlocked before its run.
- * Free: keeper, program and all that kept the descriptor are gone, or the
- * keeper has unlocked it.  Missing proves nothing.
+ * folder, held with flock(2) by lobby, keeper and program together; what is in
+ * it: journal.h.  It is locked before it gets its name, so nobody sees it
+ * unlocked before its run.  Free: all that had the descriptor are gone, or one
+ * of us has unlocked it.  Missing proves nothing.
  */
 enum idem_lock_state { IDEM_LOCK_HELD, IDEM_LOCK_FREE, IDEM_LOCK_MISSING };
 
@@ -37,14 +37,22 @@ void idem_run_lock_remove(int folder, const struct idem_owner *);
 
 /* The same for a file of any name in any folder. */
 int idem_run_lock_make_named(int folder, const char *name);
+/* Gives a descriptor to read and write it; the lock is on a description of its
+   own in *lock, which is for reading only.  Both close-on-exec; -1 and errno:
+   neither. */
+int idem_run_lock_make_apart(int folder, const char *name, int *lock);
 enum idem_lock_state idem_run_lock_state_named(int folder, const char *name);
 
 /*
- * Remove the free locks that were made before then, by the wall clock: those of
- * runs whose lobby had died.  Once lease, limit and grace are long past a
- * missing lock proves as much.
+ * Remove the free locks that were last written before then, by the wall clock,
+ * and have no note (journal.h) by which they could be settled.  Once lease,
+ * limit and grace are long past a missing lock proves as much.
  */
 void idem_run_lock_tidy(int folder, int64_t before_ms);
+
+/* A time so much later; INT64_MAX at most, whatever a store has said.
+   span_ms is not negative. */
+int64_t idem_run_after(int64_t at_ms, int64_t span_ms);
 
 /*
  * What is known of the owner of a record that is in progress or unknown.

@@ -94,6 +94,9 @@ struct idem_store_call {
 				   from `cursor` on, perhaps with none of them,
 				   with one twice, or a few more than max */
 	uint64_t cursor;	/* any_order; 0: from the first */
+	int64_t shrink_ms;	/* SWEEP: completed records this long after their
+				   completion are over too; 0: when their keep
+				   is.  Never those in progress or unknown */
 
 	idem_store_done *done;
 	void *arg;
@@ -144,6 +147,11 @@ struct idem_store_ops {
 	 * process; never blocks.  What was cached under another count is void.
 	 */
 	uint64_t (*purges)(struct idem_store *);
+	/*
+	 * Is it so short of room that answers should be kept no longer than
+	 * they must?  Never blocks; what was found lately.
+	 */
+	bool (*pressed)(struct idem_store *);
 	/* The history now; false while it is not known. */
 	bool (*history)(struct idem_store *, struct idem_history *);
 	/* Answers what is outstanding (refused or maybe), then frees. */
@@ -214,6 +222,8 @@ struct idem_sqlite_options {
 	const struct idem_clock *clock;
 	struct idem_boot boot;
 	bool read_only;		/* for looking: no thread, LIST and look_only */
+	uint64_t reserve;	/* bytes of the disk: it is pressed when less
+				   than twice as many are free; 0: never */
 };
 
 struct idem_store *idem_store_sqlite(const struct idem_sqlite_options *,
@@ -223,5 +233,8 @@ struct idem_store *idem_store_sqlite(const struct idem_sqlite_options *,
 int idem_store_sqlite_create(const char *path, char *error, size_t error_size);
 /* The library's: 3040001 is 3.40.1. */
 int idem_store_sqlite_version(void);
+/* What a file system's magic number (statfs(2)) is called, if it is one over
+   a network or in user space, where locks and mapped files are not sure. */
+const char *idem_sqlite_network(uint32_t magic);
 
 #endif

@@ -184,7 +184,8 @@ list(struct memory *m, const struct idem_store_call *call,
 
 /* Whether the entry was due; *gone: it is no longer there. */
 static bool
-sweep_entry(struct memory *m, size_t i, int64_t wall_ms, bool *gone)
+sweep_entry(struct memory *m, size_t i, const struct idem_store_call *call,
+    int64_t wall_ms, bool *gone)
 {
 	struct entry *e = &m->entries[i];
 	struct idem_bytes answer;
@@ -194,7 +195,7 @@ sweep_entry(struct memory *m, size_t i, int64_t wall_ms, bool *gone)
 	*gone = false;
 	if (!idem_record_read(idem_buf_bytes(&e->packed), &r, &answer))
 		return false;
-	switch (idem_verdict_sweep(&r, e->tombstone_ms, wall_ms)) {
+	switch (idem_verdict_sweep(&r, call, e->tombstone_ms, wall_ms)) {
 	case IDEM_SWEPT_NOT:
 		return false;
 	case IDEM_SWEPT_TOMBSTONE:
@@ -220,7 +221,7 @@ sweep(struct memory *m, const struct idem_store_call *call, int64_t wall_ms,
 	size_t i = 0;
 
 	while (i < m->n && result->count < max) {
-		if (sweep_entry(m, i, wall_ms, &gone))
+		if (sweep_entry(m, i, call, wall_ms, &gone))
 			result->count++;
 		i += !gone;
 	}
@@ -321,6 +322,14 @@ memory_purges(struct idem_store *base)
 	return ((const struct memory *)base)->purges;
 }
 
+/* Its room is the process's. */
+static bool
+memory_pressed(struct idem_store *base)
+{
+	(void)base;
+	return false;
+}
+
 static bool
 memory_history(struct idem_store *base, struct idem_history *history)
 {
@@ -369,6 +378,7 @@ idem_store_memory(const struct idem_clock *clock, const struct idem_boot *boot)
 		.due_ms = memory_due_ms,
 		.poll = memory_poll,
 		.purges = memory_purges,
+		.pressed = memory_pressed,
 		.history = memory_history,
 		.close = memory_close,
 	};

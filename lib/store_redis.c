@@ -269,6 +269,12 @@ redis_purges(struct idem_store *base)
 }
 
 static bool
+redis_pressed(struct idem_store *base)
+{
+	return ((const struct idem_redis_store *)base)->room.pressed;
+}
+
+static bool
 redis_history(struct idem_store *base, struct idem_history *history)
 {
 	const struct idem_redis_store *s = (struct idem_redis_store *)base;
@@ -310,6 +316,7 @@ idem_store_redis(const struct idem_store_redis_options *options)
 		.due_ms = redis_due_ms,
 		.poll = redis_poll,
 		.purges = redis_purges,
+		.pressed = redis_pressed,
 		.history = redis_history,
 		.close = redis_close,
 	};

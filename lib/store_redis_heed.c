@@ -5,8 +5,12 @@
 #include <string.h>
 
 #define EACH_MS 1000
+#define ROOM_MS (10 * 1000)
+#define NO_LIMIT_MS (600 * 1000)	/* somebody may yet set one */
 #define PURGES "purges"
 #define REPLID "master_replid:"
+#define USED "\nused_memory:"
+#define LIMIT "\nmaxmemory:"
 
 /* False: the store was closed meanwhile. */
 static bool
@@ -19,15 +23,17 @@ back(struct idem_redis_store *s)
 	return open;
 }
 
+/* The node's, or else that of the key. */
 static void
-ask(struct idem_redis_store *s, const char *word, struct idem_bytes about,
-    struct idem_bytes key, idem_redis_done *done)
+ask_node(struct idem_redis_store *s, const char *word, struct idem_bytes about,
+    const char *node, struct idem_bytes key, idem_redis_done *done)
 {
 	const struct idem_bytes args[] = { idem_bytes_text(word), about };
 	const struct idem_redis_command c = {
 		.args = args,
 		.args_len = 2,
 		.key = key,
+		.node = node,
 		.deadline_ms = idem_boot_ms(s->o.clock) + EACH_MS,
 		.done = done,
 		.arg = s,
@@ -36,6 +42,13 @@ ask(struct idem_redis_store *s, const char *word, struct idem_bytes about,
 	s->asking++;
 	idem_redis_store_hold(s);
 	idem_redis_send(s->o.client, &c);
+}
+
+static void
+ask(struct idem_redis_store *s, const char *word, struct idem_bytes about,
+    struct idem_bytes key, idem_redis_done *done)
+{
+	ask_node(s, word, about, NULL, key, done);
 }
 
 /* --- the purge count ------------------------------------------------------ */
@@ -142,6 +155,66 @@ history_done(void *arg, const struct idem_redis_answer *a)
 		idem_redis_heed_history(s, &history);
 }
 
+/* --- room ----------------------------------------------------------------- */
+
+/* The number behind a name in INFO. */
+static bool
+read_number(struct idem_bytes info, const char *name, uint64_t *number)
+{
+	const char *end = (const char *)info.at + info.len;
+	const char *at = memmem(info.at, info.len, name, strlen(name));
+
+	if (at == NULL)
+		return false;
+	*number = 0;
+	for (at += strlen(name); at < end && *at >= '0' && *at <= '9'; at++)
+		*number = 10 * *number + (uint64_t)(*at - '0');
+	return at < end && *at == '\r';
+}
+
+/* Each master tells of its own; one that is full is enough. */
+static void
+room_done(void *arg, const struct idem_redis_answer *a)
+{
+	struct idem_redis_store *s = arg;
+	struct idem_redis_room *room = &s->room;
+	uint64_t used, limit;
+
+	if (!back(s))
+		return;
+	room->asked--;
+	if (a->class == IDEM_OK && a->value->type == IDEM_REDIS_STRING &&
+	    read_number(a->value->text, USED, &used) &&
+	    read_number(a->value->text, LIMIT, &limit)) {
+		room->told = true;
+		room->limited |= limit > 0;
+		room->full |= limit > 0 && used > limit / 10 * 9;
+	}
+	if (room->asked > 0 || !room->told)
+		return;
+	room->pressed = room->full;
+	if (!room->limited)
+		room->due_ms = idem_boot_ms(s->o.clock) + NO_LIMIT_MS;
+}
+
+static void
+ask_room(struct idem_redis_store *s, int64_t now_ms)
+{
+	struct idem_redis_room *room = &s->room;
+	const char *node;
+
+	if (now_ms < room->due_ms || room->asked > 0 ||
+	    idem_redis_node(s->o.client, 0) == NULL)
+		return;
+	room->due_ms = now_ms + ROOM_MS;
+	room->told = room->limited = room->full = false;
+	while ((node = idem_redis_node(s->o.client, room->asked)) != NULL) {
+		room->asked++;
+		ask_node(s, "INFO", idem_bytes_text("memory"), node,
+		    (struct idem_bytes){ 0 }, room_done);
+	}
+}
+
 /* --- each second ---------------------------------------------------------- */
 
 int64_t
@@ -168,4 +241,5 @@ idem_redis_heed(struct idem_redis_store *s)
 			    idem_buf_bytes(&key), history_done);
 	}
 	idem_buf_free(&key);
+	ask_room(s, now_ms);
 }

@@ -104,6 +104,18 @@ next(struct idem_redis_scan *s)
 		idem_redis_page_over(s);
 }
 
+/* Who judges a row by its server's clock has to have watched that. */
+static void
+heard(const struct idem_redis_scan *s, const struct idem_redis_answer *a,
+    int64_t now_ms)
+{
+	const struct idem_redis_store *store = s->w->store;
+
+	if (!store->o.fixed_time && now_ms != 0)
+		idem_redis_heard(store->o.client, (struct idem_bytes){ 0 },
+		    a->sent_ms, now_ms);
+}
+
 static void
 key_done(void *arg, const struct idem_redis_answer *a)
 {
@@ -120,8 +132,10 @@ key_done(void *arg, const struct idem_redis_answer *a)
 	else if (!idem_redis_script_read(a->value, &r))
 		idem_redis_scan_fail(s, IDEM_CLASS_REFUSED,
 		    "Redis gave a reply of the wrong shape");
-	else
+	else {
+		heard(s, a, r.now_ms);
 		looked(s, &k->key, &r);
+	}
 	next(s);
 }
 

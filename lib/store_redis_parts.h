@@ -15,7 +15,8 @@
  *	store_redis_page.c	the keys of a page
  *	store_redis_rows.c	the rows of a LIST (pure)
  *	store_redis_setnx.c, store_redis_check.c	the other schemes
- *	store_redis_heed.c	what is known without a call: purges, history
+ *	store_redis_heed.c	what is known without a call: purges, history,
+ *			room
  *	store_redis_selftest.c	is each command permitted?
  */
 #define IDEM_REDIS_PREFIX "idem:"
@@ -44,6 +45,14 @@ struct idem_redis_work {
 	bool taken;			/* CLAIM: the key is somebody's */
 };
 
+/* Whether the masters have any: as they told it last. */
+struct idem_redis_room {
+	bool pressed;
+	bool told, limited, full;	/* in the round under way */
+	unsigned asked;		/* of it, not answered yet */
+	int64_t due_ms;		/* the next, not before */
+};
+
 struct idem_redis_store {
 	struct idem_store base;		/* first: this is a store */
 	struct idem_store_redis_options o;
@@ -60,6 +69,7 @@ struct idem_redis_store {
 	uint64_t purges;
 	struct idem_history history;
 	bool history_known, used;
+	struct idem_redis_room room;
 	unsigned asking;
 	int64_t heed_ms;		/* not before */
 };
@@ -186,7 +196,8 @@ void idem_redis_page_over(struct idem_redis_scan *);
 
 /*
  * The purge count and the history are asked for at the start and, while the
- * store is used, each second.
+ * store is used, each second; the room, where there is a limit to it, each
+ * tenth.
  */
 void idem_redis_heed(struct idem_redis_store *);
 int64_t idem_redis_heed_due_ms(const struct idem_redis_store *);

@@ -181,6 +181,12 @@ sqlite_purges(struct idem_store *base)
 }
 
 static bool
+sqlite_pressed(struct idem_store *base)
+{
+	return atomic_load(&((struct idem_sqlite *)base)->pressed);
+}
+
+static bool
 sqlite_history(struct idem_store *base, struct idem_history *history)
 {
 	*history = ((const struct idem_sqlite *)base)->db.history;
@@ -245,6 +251,7 @@ new(const struct idem_sqlite_options *options)
 	s->clock = options->clock;
 	s->boot = options->boot;
 	s->read_only = options->read_only;
+	s->reserve = options->reserve;
 	s->file.lock = -1;
 	s->due_ms = INT64_MAX;
 	s->dice = (uint32_t)getpid();
@@ -283,6 +290,7 @@ idem_store_sqlite(const struct idem_sqlite_options *options, char *error,
 		.due_ms = sqlite_due_ms,
 		.poll = sqlite_poll,
 		.purges = sqlite_purges,
+		.pressed = sqlite_pressed,
 		.history = sqlite_history,
 		.close = sqlite_close,
 	};
@@ -296,14 +304,15 @@ idem_store_sqlite(const struct idem_sqlite_options *options, char *error,
 	s->base.ops = &ops;
 	if (idem_sqlite_file_open(&s->file, options->path, options->read_only,
 	    error, error_size) != 0 ||
-	    idem_sqlite_db_open(&s->db, s->file.path, options->read_only,
-	    error, error_size) != 0)
+	    idem_sqlite_db_open(&s->db, &s->file, options->read_only, error,
+	    error_size) != 0)
 		goto failed;
 	moved = idem_sqlite_file_moved(&s->file);
 	if (moved != NULL) {
 		snprintf(error, error_size, "%s: %s", options->path, moved);
 		goto failed;
 	}
+	idem_sqlite_room(s);
 	if (!options->read_only && start_thread(s) != 0) {
 		snprintf(error, error_size, "the ledger's thread: %s",
 		    strerror(errno));

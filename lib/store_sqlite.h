@@ -15,7 +15,11 @@
  *	store_sqlite_thread.c	the committer: looks, the lock, its pauses
  *	store_sqlite_group.c	a group in one transaction, and what if not
  *	store_sqlite_ops.c	one call in SQL, inside a transaction
+ *	store_sqlite_sweep.c	a SWEEP likewise
+ *	store_sqlite_row.c	a row of `record`
+ *	store_sqlite_body.c	long answers, and those that are to go
  *	store_sqlite_db.c	the connection and its statements
+ *	store_sqlite_schema.c	is it a ledger, and of which schema?
  *	store_sqlite_file.c	the file, the lock beside it, the purge count
  *	store_sqlite_create.c	a new ledger
  */
@@ -23,8 +27,11 @@ struct sqlite3;
 struct sqlite3_stmt;
 
 #define IDEM_SQLITE_APPLICATION 0x6964656d	/* "idem" */
-#define IDEM_SQLITE_SCHEMA 1
+#define IDEM_SQLITE_SCHEMA 2	/* 1: answers in one piece, no `trash` */
+#define IDEM_SQLITE_TRASH \
+	"trash (id INTEGER PRIMARY KEY, pieces INTEGER NOT NULL)"
 #define IDEM_SQLITE_INLINE 1024		/* longer answers go to `body` */
+#define IDEM_SQLITE_PIECE (256u * 1024u)	/* of one there */
 
 /* --- the file ------------------------------------------------------------- */
 
@@ -54,6 +61,9 @@ void idem_sqlite_file_close(struct idem_sqlite_file *);
 /* A sentence if the ledger or its lock is no longer what was opened. */
 const char *idem_sqlite_file_moved(const struct idem_sqlite_file *);
 
+/* Bytes that are free on its disk; false: nobody knows. */
+bool idem_sqlite_file_free(const struct idem_sqlite_file *, uint64_t *);
+
 /* Try once.  The lock's holder mends what a dead one left half done. */
 bool idem_sqlite_file_lock(struct idem_sqlite_file *);
 /* Whether somebody else wanted it in the meantime. */
@@ -64,10 +74,6 @@ void idem_sqlite_purge_begin(struct idem_sqlite_file *);
 void idem_sqlite_purge_end(struct idem_sqlite_file *);
 uint64_t idem_sqlite_purges(const struct idem_sqlite_file *);
 
-/* What a file system's magic number (statfs(2)) is called, if it is one over
-   a network or in user space, where locks and mapped files are not sure. */
-const char *idem_sqlite_network(uint32_t magic);
-
 /* The folder of a path, resolved, as a new string; NULL and errno. */
 char *idem_sqlite_folder(const char *path);
 /* A sentence if the ledger may not lie there. */
@@ -76,32 +82,53 @@ int idem_sqlite_place(const char *path, char *error, size_t error_size);
 /* --- the connection ------------------------------------------------------- */
 
 enum idem_sqlite_say {
-	IDEM_SAY_BEGIN,
-	IDEM_SAY_COMMIT,
-	IDEM_SAY_ROLLBACK,
 	IDEM_SAY_GET,
-	IDEM_SAY_INSERT,
-	IDEM_SAY_UPDATE,
-	IDEM_SAY_DELETE,
 	IDEM_SAY_BODY_GET,
-	IDEM_SAY_BODY_PUT,
-	IDEM_SAY_BODY_DELETE,
 	IDEM_SAY_LIST,
 	IDEM_SAY_LIST_OPEN,	/* in progress and unknown only */
 	IDEM_SAY_DUE,
+	IDEM_SAY_WALK,
+	IDEM_SAY_FREE,		/* bytes in the file that are free */
+	IDEM_SAYS_LOOKING,	/* so many for looking only */
+	IDEM_SAY_BEGIN = IDEM_SAYS_LOOKING,
+	IDEM_SAY_COMMIT,
+	IDEM_SAY_ROLLBACK,
+	IDEM_SAY_INSERT,
+	IDEM_SAY_UPDATE,
+	IDEM_SAY_DELETE,
+	IDEM_SAY_BODY_PUT,
+	IDEM_SAY_BODY_DELETE,
+	IDEM_SAY_TRASH_GET,
+	IDEM_SAY_TRASH_PUT,
+	IDEM_SAY_TRASH_SET,
+	IDEM_SAY_TRASH_DELETE,
 	IDEM_SAYS
+};
+
+/* Of a SWEEP that shrinks, over all rows by their ids. */
+struct idem_sqlite_walk {
+	int64_t at;		/* passed up to here */
+	int64_t young;		/* the first in this walk that may be over in
+				   the next; 0: none yet */
+	bool found;		/* in this call */
 };
 
 struct idem_sqlite_db {
 	struct sqlite3 *db;
-	struct sqlite3_stmt *say[IDEM_SAYS];	/* prepared */
+	struct sqlite3_stmt *say[IDEM_SAYS];	/* prepared; NULL: for looking
+						   it is not needed */
+	struct idem_sqlite_walk walk;
 	int wal_pages;		/* after the last commit */
-	int wal_limit;		/* checkpoint beyond it */
+	int wal_left;		/* by the last checkpoint */
 	struct idem_history history;	/* of the ledger's generation */
 };
 
-/* Open and check; 0, or -1 and a sentence about path. */
-int idem_sqlite_db_open(struct idem_sqlite_db *, const char *path,
+/* Open and check; 0, or -1 and a sentence about the path. */
+int idem_sqlite_db_open(struct idem_sqlite_db *, struct idem_sqlite_file *,
+    bool read_only, char *error, size_t error_size);
+/* What the file says of itself, likewise; one of an older schema is brought up
+   to date, but not for looking only. */
+int idem_sqlite_db_check(struct idem_sqlite_db *, struct idem_sqlite_file *,
     bool read_only, char *error, size_t error_size);
 void idem_sqlite_db_close(struct idem_sqlite_db *);
 
@@ -109,8 +136,13 @@ void idem_sqlite_db_close(struct idem_sqlite_db *);
 int idem_sqlite_say(struct idem_sqlite_db *, enum idem_sqlite_say);
 /* End whatever transaction is open. */
 void idem_sqlite_db_undo(struct idem_sqlite_db *);
-/* Under the lock: move the WAL into the database once it is long enough. */
-void idem_sqlite_db_checkpoint(struct idem_sqlite_db *, int beyond_pages);
+/* Under the lock: move the WAL into the database. */
+void idem_sqlite_db_checkpoint(struct idem_sqlite_db *);
+/* Whether it has so many pages more than could not be moved the last time. */
+bool idem_sqlite_db_wal_over(const struct idem_sqlite_db *, int pages);
+
+/* Bytes in the file that hold nothing: they are used again. */
+int idem_sqlite_db_free(struct idem_sqlite_db *, uint64_t *);
 
 /* What a result code means: retrying will not help; nothing may be trusted. */
 enum idem_class idem_sqlite_class(int rc);
@@ -118,6 +150,52 @@ bool idem_sqlite_broken(int rc);
 /* The code's sentence, with the system's reason. */
 void idem_sqlite_reason(const struct idem_sqlite_db *, int rc, char *error,
     size_t error_size);
+
+/* --- rows ----------------------------------------------------------------- */
+
+/* Where a long answer is. */
+struct idem_sqlite_where {
+	int64_t id;		/* of its first row in `body`; 0: in none */
+	uint64_t len;
+	bool whole;		/* in that row alone: of schema 1 */
+};
+
+/* A row of `record`, without its answer. */
+struct idem_sqlite_row {
+	int64_t id;		/* 0: not there */
+	struct idem_digest key;
+	struct idem_record record;
+	int64_t tombstone_ms;
+	uint64_t answer_len;
+	struct idem_sqlite_where where;	/* _whole */
+};
+
+/* The row under a LIST; _whole: under any other SELECT.  False: it is not one
+   of ours. */
+bool idem_sqlite_row_read(struct sqlite3_stmt *, struct idem_sqlite_row *);
+bool idem_sqlite_row_whole(struct sqlite3_stmt *, struct idem_sqlite_row *);
+/* The answer of the row under GET, or NULL if there is none. */
+int idem_sqlite_row_answer(struct idem_sqlite_db *, struct sqlite3_stmt *,
+    const struct idem_sqlite_row *, struct idem_blob **);
+/* Put row->record into its row, or into a new one, with the answer or none;
+   delete it. */
+int idem_sqlite_row_write(struct idem_sqlite_db *,
+    const struct idem_sqlite_row *, const struct idem_blob *answer);
+int idem_sqlite_row_delete(struct idem_sqlite_db *,
+    const struct idem_sqlite_row *);
+
+int idem_sqlite_body_put(struct idem_sqlite_db *, const struct idem_blob *,
+    int64_t *first);
+int idem_sqlite_body_get(struct idem_sqlite_db *,
+    const struct idem_sqlite_where *, struct idem_blob **);
+/* Let go of it: at once if it is short, else the sweep frees it.  _cost: how
+   many bytes that frees at once. */
+int idem_sqlite_body_drop(struct idem_sqlite_db *,
+    const struct idem_sqlite_where *);
+uint64_t idem_sqlite_body_cost(const struct idem_sqlite_where *);
+int idem_sqlite_trash_look(struct idem_sqlite_db *, bool *any);
+/* Free some of it, no more than so many bytes. */
+int idem_sqlite_trash_empty(struct idem_sqlite_db *, uint64_t bytes);
 
 /* --- one call ------------------------------------------------------------- */
 
@@ -137,6 +215,9 @@ void idem_sqlite_done_free(struct idem_sqlite_done *);
  * *done cleared.  look: a read transaction, so nothing is changed.
  */
 int idem_sqlite_apply(struct idem_sqlite_db *, const struct idem_store_call *,
+    const struct idem_moment *, bool look, struct idem_sqlite_done *);
+
+int idem_sqlite_sweep(struct idem_sqlite_db *, const struct idem_store_call *,
     const struct idem_moment *, bool look, struct idem_sqlite_done *);
 
 /* --- the committer -------------------------------------------------------- */
@@ -168,6 +249,8 @@ struct idem_sqlite {
 	const struct idem_clock *clock;
 	struct idem_boot boot;
 	bool read_only;			/* no thread */
+	uint64_t reserve;
+	atomic_bool pressed;		/* as it was found lately */
 	struct idem_sqlite_file file;
 	int event;			/* readable: something has ended */
 
@@ -188,6 +271,8 @@ struct idem_sqlite {
 	int64_t retry_ns;			/* and not before (monotonic) */
 	uint32_t pause_us;			/* the last one */
 	uint32_t dice;				/* for its jitter */
+	bool swept;				/* the WAL is to be moved */
+	int64_t room_ns;			/* room is looked at by then */
 	char broken[200];			/* nothing may be trusted */
 };
 
@@ -200,6 +285,9 @@ void idem_sqlite_fail(struct idem_sqlite_work *, enum idem_class,
     const char *error);
 void idem_sqlite_fail_rc(struct idem_sqlite *, struct idem_sqlite_work *,
     int rc);
+
+/* Look whether there is room, at most once a second. */
+void idem_sqlite_room(struct idem_sqlite *);
 
 /* Now, as the ledger says it. */
 struct idem_moment idem_sqlite_moment(const struct idem_sqlite *);

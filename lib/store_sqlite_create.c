@@ -38,6 +38,7 @@ static const char schema[] =
     "CREATE INDEX record_open ON record (key) WHERE state IN (2, 4);"
     "CREATE INDEX record_due ON record (expires_at) WHERE state IN (1, 3, 5);"
     "CREATE TABLE body (id INTEGER PRIMARY KEY, data BLOB NOT NULL);"
+    "CREATE TABLE " IDEM_SQLITE_TRASH ";"
     "CREATE TABLE meta (name TEXT PRIMARY KEY, value) WITHOUT ROWID;";
 
 /* The ledger while it is made; it gets its name when it is whole. */

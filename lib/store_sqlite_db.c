@@ -7,11 +7,14 @@
 
 /* After the lock beside the file this is a second net, for other programs. */
 #define BUSY_MS 2000
-#define WAL_PAGES 1000		/* 4 MB: what a checkpoint moves at a time */
 
 #define COLUMNS "state, attempt, owner, boot, pid, fingerprint, guard, " \
 	"made_at, ended_at, lease_end, renewed_at, expires_at, " \
 	"tombstone_ms, answer_len"
+#define WHERE_IT_IS "CASE WHEN answer_len > 1024 THEN answer END"
+#define BODY_ID "1099511627776"	/* 2^40: no record's number */
+
+_Static_assert(IDEM_SQLITE_INLINE == 1024, "as WHERE_IT_IS says");
 
 static const char *const sql[IDEM_SAYS] = {
 	[IDEM_SAY_BEGIN] = "BEGIN IMMEDIATE",
@@ -30,9 +33,11 @@ static const char *const sql[IDEM_SAYS] = {
 	    " renewed_at = ?11, expires_at = ?12, tombstone_ms = ?13,"
 	    " answer_len = ?14, answer = ?15 WHERE id = ?16",
 	[IDEM_SAY_DELETE] = "DELETE FROM record WHERE id = ?1",
-	[IDEM_SAY_BODY_GET] = "SELECT data FROM body WHERE id = ?1",
-	[IDEM_SAY_BODY_PUT] =
-	    "INSERT OR REPLACE INTO body (id, data) VALUES (?1, ?2)",
+	[IDEM_SAY_BODY_GET] =
+	    "SELECT data FROM body WHERE id BETWEEN ?1 AND ?2 ORDER BY id",
+	[IDEM_SAY_BODY_PUT] =	/* beyond BODY_ID, and all others */
+	    "INSERT INTO body (id, data) VALUES (1 + max(" BODY_ID ","
+	    " (SELECT ifnull(max(id), 0) FROM body)), ?1)",
 	[IDEM_SAY_BODY_DELETE] = "DELETE FROM body WHERE id = ?1",
 	[IDEM_SAY_LIST] =
 	    "SELECT id, key, " COLUMNS " FROM record"
@@ -42,9 +47,20 @@ static const char *const sql[IDEM_SAYS] = {
 	    " WHERE state IN (2, 4) AND key > ?1 AND (?2 >> state) & 1"
 	    " ORDER BY key LIMIT ?3",
 	[IDEM_SAY_DUE] =	/* the index record_due, likewise */
-	    "SELECT id, key, " COLUMNS " FROM record"
+	    "SELECT id, key, " COLUMNS ", " WHERE_IT_IS " FROM record"
 	    " WHERE state IN (1, 3, 5) AND expires_at BETWEEN 1 AND ?1"
 	    " ORDER BY expires_at LIMIT ?2",
+	[IDEM_SAY_WALK] =
+	    "SELECT id, key, " COLUMNS ", " WHERE_IT_IS " FROM record"
+	    " WHERE id > ?1 ORDER BY id",
+	[IDEM_SAY_FREE] =
+	    "SELECT freelist_count * page_size"
+	    " FROM pragma_freelist_count, pragma_page_size",
+	[IDEM_SAY_TRASH_GET] =
+	    "SELECT id, pieces FROM trash ORDER BY id LIMIT 1",
+	[IDEM_SAY_TRASH_PUT] = "INSERT INTO trash (id, pieces) VALUES (?1, ?2)",
+	[IDEM_SAY_TRASH_SET] = "UPDATE trash SET pieces = ?2 WHERE id = ?1",
+	[IDEM_SAY_TRASH_DELETE] = "DELETE FROM trash WHERE id = ?1",
 };
 
 static const char settings[] =
@@ -114,21 +130,39 @@ idem_sqlite_db_undo(struct idem_sqlite_db *d)
 		idem_sqlite_say(d, IDEM_SAY_ROLLBACK);
 }
 
+/*
+ * What readers hold back is left for later: not every commit should try again.
+ * A failure loses nothing, and the next one meets it too.
+ */
 void
-idem_sqlite_db_checkpoint(struct idem_sqlite_db *d, int beyond_pages)
+idem_sqlite_db_checkpoint(struct idem_sqlite_db *d)
 {
 	int in_wal = 0, moved = 0;
 
-	if (d->wal_pages <= beyond_pages)
+	if (d->wal_pages == 0)
 		return;
-	/*
-	 * What readers hold back is left for later: not every commit should
-	 * try again.  A failure loses nothing, and the next one meets it too.
-	 */
 	sqlite3_wal_checkpoint_v2(d->db, NULL, SQLITE_CHECKPOINT_PASSIVE,
 	    &in_wal, &moved);
-	d->wal_limit = WAL_PAGES + (in_wal > moved ? in_wal - moved : 0);
+	d->wal_left = in_wal > moved ? in_wal - moved : 0;
 	d->wal_pages = 0;
+}
+
+bool
+idem_sqlite_db_wal_over(const struct idem_sqlite_db *d, int pages)
+{
+	return d->wal_pages > pages + d->wal_left;
+}
+
+int
+idem_sqlite_db_free(struct idem_sqlite_db *d, uint64_t *bytes)
+{
+	sqlite3_stmt *stmt = d->say[IDEM_SAY_FREE];
+	int rc = sqlite3_step(stmt);
+
+	if (rc == SQLITE_ROW)
+		*bytes = (uint64_t)sqlite3_column_int64(stmt, 0);
+	sqlite3_reset(stmt);
+	return rc == SQLITE_ROW ? SQLITE_OK : rc;
 }
 
 static int
@@ -143,12 +177,12 @@ count_pages(void *arg, sqlite3 *db, const char *schema, int pages)
 }
 
 static int
-prepare(struct idem_sqlite_db *d)
+prepare(struct idem_sqlite_db *d, size_t n)
 {
 	int rc = SQLITE_OK;
 	size_t i;
 
-	for (i = 0; i < IDEM_SAYS && rc == SQLITE_OK; i++)
+	for (i = 0; i < n && rc == SQLITE_OK; i++)
 		rc = sqlite3_prepare_v3(d->db, sql[i], -1,
 		    SQLITE_PREPARE_PERSISTENT, &d->say[i], NULL);
 	return rc;
@@ -168,109 +202,26 @@ configure(struct idem_sqlite_db *d)
 	return rc;
 }
 
-/* The first row's first column; an SQLite result code. */
-static int
-ask(struct idem_sqlite_db *d, const char *question, sqlite3_int64 *number,
-    char *text, size_t text_size)
-{
-	const unsigned char *got;
-	sqlite3_stmt *stmt;
-	int rc;
-
-	rc = sqlite3_prepare_v2(d->db, question, -1, &stmt, NULL);
-	if (rc != SQLITE_OK)
-		return rc;
-	rc = sqlite3_step(stmt);
-	if (rc == SQLITE_ROW && number != NULL)
-		*number = sqlite3_column_int64(stmt, 0);
-	got = rc == SQLITE_ROW ? sqlite3_column_text(stmt, 0) : NULL;
-	if (text != NULL)
-		snprintf(text, text_size, "%s",
-		    got != NULL ? (const char *)got : "");
-	sqlite3_finalize(stmt);
-	return rc == SQLITE_ROW || rc == SQLITE_DONE ? SQLITE_OK : rc;
-}
-
-/* Which ledger it is: its history never changes. */
-static bool
-read_generation(struct idem_sqlite_db *d, const char *text)
-{
-	uint8_t generation[IDEM_OWNER_LEN];
-
-	if (!idem_unhex(text, generation, sizeof generation))
-		return false;
-	memcpy(d->history.at, generation, sizeof d->history.at);
-	return true;
-}
-
-/* What the file says of itself; 0, or -1 and why it will not do. */
-static int
-check(struct idem_sqlite_db *d, const char *path, char *error,
-    size_t error_size)
-{
-	sqlite3_int64 application = 0, schema = 0;
-	char mode[16], generation[40];
-	int rc;
-
-	rc = ask(d, "PRAGMA application_id", &application, NULL, 0);
-	if (rc == SQLITE_OK && application != IDEM_SQLITE_APPLICATION) {
-		snprintf(error, error_size, "%s is an SQLite database, but not "
-		    "a ledger of idem's: name another file", path);
-		return -1;
-	}
-	if (rc == SQLITE_OK)
-		rc = ask(d, "SELECT value FROM meta WHERE name = 'schema'",
-		    &schema, NULL, 0);
-	if (rc == SQLITE_OK && schema > IDEM_SQLITE_SCHEMA) {
-		snprintf(error, error_size, "the ledger %s was made by a newer "
-		    "idem (schema %lld, here %d): use that one", path, schema,
-		    IDEM_SQLITE_SCHEMA);
-		return -1;
-	}
-	if (rc == SQLITE_OK)
-		rc = ask(d, "SELECT value FROM meta WHERE name = 'generation'",
-		    NULL, generation, sizeof generation);
-	if (rc == SQLITE_OK &&
-	    (schema < 1 || !read_generation(d, generation))) {
-		snprintf(error, error_size, "the ledger %s is incomplete: its "
-		    "schema or generation is missing", path);
-		return -1;
-	}
-	if (rc == SQLITE_OK)
-		rc = ask(d, "PRAGMA journal_mode", NULL, mode, sizeof mode);
-	if (rc == SQLITE_OK && strcmp(mode, "wal") != 0) {
-		snprintf(error, error_size, "the ledger %s is not in WAL mode "
-		    "(%s): set it back with \"PRAGMA journal_mode = WAL\"",
-		    path, mode);
-		return -1;
-	}
-	if (rc == SQLITE_OK)
-		return 0;
-	snprintf(error, error_size, "the ledger %s: %s (%d)", path,
-	    (rc & 0xff) == SQLITE_NOTADB ? "not a database" :
-	    sqlite3_errmsg(d->db), rc);
-	return -1;
-}
-
 int
-idem_sqlite_db_open(struct idem_sqlite_db *d, const char *path, bool read_only,
-    char *error, size_t error_size)
+idem_sqlite_db_open(struct idem_sqlite_db *d, struct idem_sqlite_file *file,
+    bool read_only, char *error, size_t error_size)
 {
 	int flags = read_only ? SQLITE_OPEN_READONLY : SQLITE_OPEN_READWRITE;
 	int rc;
 
-	*d = (struct idem_sqlite_db){ .wal_limit = WAL_PAGES };
-	rc = sqlite3_open_v2(path, &d->db,
+	*d = (struct idem_sqlite_db){ 0 };
+	rc = sqlite3_open_v2(file->path, &d->db,
 	    flags | SQLITE_OPEN_NOMUTEX | SQLITE_OPEN_EXRESCODE, NULL);
 	if (rc == SQLITE_OK)
 		rc = configure(d);
-	if (rc == SQLITE_OK && check(d, path, error, error_size) != 0)
+	if (rc == SQLITE_OK && idem_sqlite_db_check(d, file, read_only, error,
+	    error_size) != 0)
 		goto failed;
 	if (rc == SQLITE_OK)
-		rc = prepare(d);
+		rc = prepare(d, read_only ? IDEM_SAYS_LOOKING : IDEM_SAYS);
 	if (rc == SQLITE_OK)
 		return 0;
-	snprintf(error, error_size, "the ledger %s: %s (%d)", path,
+	snprintf(error, error_size, "the ledger %s: %s (%d)", file->path,
 	    (rc & 0xff) == SQLITE_NOTADB ? "not a database" :
 	    d->db != NULL ? sqlite3_errmsg(d->db) : sqlite3_errstr(rc), rc);
 failed:

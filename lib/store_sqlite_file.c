@@ -11,6 +11,7 @@
 #include <sys/file.h>
 #include <sys/mman.h>
 #include <sys/stat.h>
+#include <sys/statvfs.h>
 #include <sys/vfs.h>
 #include <unistd.h>
 
@@ -104,6 +105,17 @@ idem_sqlite_file_moved(const struct idem_sqlite_file *f)
 		return "the ledger's -lock file was moved, deleted or replaced "
 		    "while it was open: restart all who use the ledger";
 	return NULL;
+}
+
+bool
+idem_sqlite_file_free(const struct idem_sqlite_file *f, uint64_t *bytes)
+{
+	struct statvfs fs;
+
+	if (statvfs(f->path, &fs) != 0)
+		return false;
+	*bytes = (uint64_t)fs.f_bavail * fs.f_frsize;
+	return true;
 }
 
 /* Room on the disk first: a mapped page that has none ends the process. */

@@ -19,6 +19,9 @@
 #define PAUSE_FIRST_US 50
 #define PAUSE_LAST_US 500
 #define PAUSE_YIELD_US 250	/* after our turn, if another wants one */
+#define PAUSE_SWEPT_US 1500	/* then: longer than anybody waits to try */
+#define WAL_PAGES 1000		/* 4 MB: what a checkpoint moves at a time */
+#define SWEPT_PAGES 250		/* after a sweep */
 
 /* --- queues --------------------------------------------------------------- */
 
@@ -212,6 +215,32 @@ hold_off_longer(struct idem_sqlite *s)
 	hold_off(s, s->pause_us);
 }
 
+static bool
+has_sweep(struct idem_sqlite_work *const *works, size_t n)
+{
+	size_t i;
+
+	for (i = 0; i < n; i++)
+		if (works[i]->call.op == IDEM_STORE_SWEEP)
+			return true;
+	return false;
+}
+
+/*
+ * A sweep moves the WAL in steps so small that nobody waits long for one, and
+ * not in the same turn.
+ */
+static void
+checkpoint(struct idem_sqlite *s, bool swept)
+{
+	if (swept)
+		s->swept = idem_sqlite_db_wal_over(&s->db, SWEPT_PAGES);
+	else if (s->swept || idem_sqlite_db_wal_over(&s->db, WAL_PAGES)) {
+		idem_sqlite_db_checkpoint(&s->db);
+		s->swept = false;
+	}
+}
+
 /* One group, if the lock is to be had. */
 static void
 write_group(struct idem_sqlite *s)
@@ -219,6 +248,7 @@ write_group(struct idem_sqlite *s)
 	struct idem_sqlite_work *works[GROUP_MAX];
 	struct idem_sqlite_queue ended = { 0 };
 	const char *why;
+	bool swept;
 	size_t n, i;
 
 	if (!idem_sqlite_file_lock(&s->file)) {
@@ -227,8 +257,9 @@ write_group(struct idem_sqlite *s)
 	}
 	s->pause_us = 0;
 	n = take_group(s, works);
+	swept = has_sweep(works, n);
 	why = trouble(s);
-	if (why == NULL)
+	if (why == NULL && n > 0)
 		idem_sqlite_carry_out(s, works, n);
 	for (i = 0; i < n; i++) {
 		if (why != NULL)
@@ -237,9 +268,35 @@ write_group(struct idem_sqlite *s)
 	}
 	deliver(s, &ended);
 	if (why == NULL)
-		idem_sqlite_db_checkpoint(&s->db, s->db.wal_limit);
+		checkpoint(s, swept);
+	else
+		s->swept = false;
 	if (idem_sqlite_file_unlock(&s->file))
-		hold_off(s, PAUSE_YIELD_US);
+		hold_off(s, swept ? PAUSE_SWEPT_US : PAUSE_YIELD_US);
+}
+
+/* --- room ----------------------------------------------------------------- */
+
+/*
+ * The file never shrinks, and what is free in it is room too: so it is enough
+ * to make some, and a sweep knows when to stop.
+ */
+void
+idem_sqlite_room(struct idem_sqlite *s)
+{
+	uint64_t disk = 0, file = 0;
+	int64_t now_ns;
+
+	if (s->reserve == 0)
+		return;
+	now_ns = monotonic_ns();
+	if (now_ns < s->room_ns)
+		return;
+	s->room_ns = now_ns + NS_A_SECOND;
+	if (idem_sqlite_file_free(&s->file, &disk) &&
+	    idem_sqlite_db_free(&s->db, &file) == 0)
+		atomic_store(&s->pressed, disk + file < s->reserve ||
+		    disk + file - s->reserve < s->reserve);
 }
 
 /* --- the thread ----------------------------------------------------------- */
@@ -269,7 +326,8 @@ rest(struct idem_sqlite *s)
 	};
 
 	drop_answered(s);
-	while (!s->stop && s->queue.first == NULL && s->writes.first == NULL)
+	while (!s->stop && s->queue.first == NULL &&
+	    s->writes.first == NULL && !s->swept)
 		pthread_cond_wait(&s->woken, &s->mutex);
 	while (!s->stop && s->queue.first == NULL &&
 	    monotonic_ns() < s->retry_ns)
@@ -298,7 +356,7 @@ tidy(struct idem_sqlite *s)
 {
 	if (trouble(s) != NULL || !idem_sqlite_file_lock(&s->file))
 		return;
-	idem_sqlite_db_checkpoint(&s->db, 0);
+	idem_sqlite_db_checkpoint(&s->db);
 	idem_sqlite_file_unlock(&s->file);
 }
 
@@ -310,8 +368,10 @@ idem_sqlite_committer(void *arg)
 
 	while (take(s, &looks)) {
 		look(s, &looks);
-		if (s->writes.first != NULL && monotonic_ns() >= s->retry_ns)
+		if ((s->writes.first != NULL || s->swept) &&
+		    monotonic_ns() >= s->retry_ns)
 			write_group(s);
+		idem_sqlite_room(s);
 	}
 	/* What never began is refused by who closes. */
 	while (looks.first != NULL)

@@ -154,11 +154,13 @@ take_free(struct idem_verdict *v, const struct idem_store_call *call,
 		take(v, call, at);
 }
 
-/* A key that lasts no longer than its answer. */
+/* A key that lasts no longer than its keep: that of a tombstone has ended, or
+   will have, when it says. */
 static bool
 outlived(const struct idem_record *r, const struct idem_moment *at)
 {
-	return r->state == IDEM_STATE_TOMBSTONE ||
+	return (r->state == IDEM_STATE_TOMBSTONE &&
+	    r->ended_at <= at->wall_ms) ||
 	    (r->state == IDEM_STATE_COMPLETED && r->expires_at <= at->wall_ms);
 }
 
@@ -376,10 +378,20 @@ issue(struct idem_verdict *v, const struct idem_store_call *call,
 
 /* ------------------------------------------------------------------------ */
 
-enum idem_swept
-idem_verdict_sweep(struct idem_record *r, int64_t stays_ms, int64_t wall_ms)
+static bool
+is_over(const struct idem_record *r, const struct idem_store_call *call,
+    int64_t wall_ms)
 {
-	if (r->expires_at == 0 || r->expires_at > wall_ms)
+	return (r->expires_at != 0 && r->expires_at <= wall_ms) ||
+	    (r->state == IDEM_STATE_COMPLETED && call->shrink_ms > 0 &&
+	    later(r->ended_at, call->shrink_ms) <= wall_ms);
+}
+
+enum idem_swept
+idem_verdict_sweep(struct idem_record *r, const struct idem_store_call *call,
+    int64_t stays_ms, int64_t wall_ms)
+{
+	if (!is_over(r, call, wall_ms))
 		return IDEM_SWEPT_NOT;
 	switch (r->state) {
 	case IDEM_STATE_ABSENT:
@@ -391,7 +403,7 @@ idem_verdict_sweep(struct idem_record *r, int64_t stays_ms, int64_t wall_ms)
 		return IDEM_SWEPT_GONE;
 	case IDEM_STATE_COMPLETED:
 		r->state = IDEM_STATE_TOMBSTONE;
-		r->ended_at = wall_ms;
+		r->ended_at = r->expires_at > wall_ms ? r->expires_at : wall_ms;
 		r->expires_at = later(r->expires_at, stays_ms);
 		return IDEM_SWEPT_TOMBSTONE;
 	}

@@ -36,13 +36,17 @@ void idem_verdict(const struct idem_record *, const struct idem_store_call *,
 /* The call's, or the default if it says none. */
 int64_t idem_verdict_tombstone_ms(const struct idem_store_call *);
 
-/* What a sweep at wall_ms makes of a record. */
+/*
+ * What a SWEEP at wall_ms makes of a record, whose tombstone was to stay for
+ * tombstone_ms.  One whose answer goes before its keep is over (shrink_ms)
+ * stays a tombstone for as long as if it had been kept.
+ */
 enum idem_swept {
 	IDEM_SWEPT_NOT,		/* its time has not come, or it has none */
 	IDEM_SWEPT_TOMBSTONE,	/* *record is one now; its answer is to go */
 	IDEM_SWEPT_GONE		/* it is to be deleted */
 };
-enum idem_swept idem_verdict_sweep(struct idem_record *, int64_t tombstone_ms,
-    int64_t wall_ms);
+enum idem_swept idem_verdict_sweep(struct idem_record *,
+    const struct idem_store_call *, int64_t tombstone_ms, int64_t wall_ms);
 
 #endif

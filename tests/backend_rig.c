@@ -74,7 +74,9 @@ on_over(void *arg, const struct backend_end *end)
 	g->end.why = g->why;
 }
 
-static const struct backend_user user = { on_out, on_err, on_over };
+static const struct backend_user user = {
+	.out = on_out, .err = on_err, .over = on_over
+};
 
 /* --- the loop ------------------------------------------------------------- */
 

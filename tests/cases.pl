@@ -24,7 +24,7 @@ use warnings;
 
 use File::Basename;
 
-my $ID = qr/(?:(?:cgi|idem):[A-Z]\d+|[RF]\d+)/;
+my $ID = qr/(?:(?:cgi|idem):[A-Z]\d+|idem:CR-\d+|[RF]\d+)/;
 
 my ($list, @folders) = @ARGV;
 

@@ -9,6 +9,14 @@
 #include <string.h>
 
 #define REDIS "arbiter = 'redis', "
+#define STRUCK(name, whom, what_) \
+	{ name "-ledger", "", CHAOS_FAITHFUL, CHAOS_ALWAYS, whom, \
+	    .ledger = true, .what = "`ledger`, " what_ }, \
+	{ name "-token", "arbiter = 'token',", CHAOS_FAITHFUL, CHAOS_ALWAYS, \
+	    whom, .shared = true, .tokens = true, \
+	    .what = "`token`, " what_ }, \
+	{ name "-redis", REDIS, CHAOS_FAITHFUL, CHAOS_ALWAYS, whom, \
+	    .shared = true, .what = "`redis`, " what_ }
 
 static const struct chaos_mode modes[] = {
 	{ "ledger", "", CHAOS_SINGLE, CHAOS_ALWAYS,
@@ -49,6 +57,11 @@ static const struct chaos_mode modes[] = {
 	/* Nothing is lost when a slot moves. */
 	{ "cluster-redis", REDIS, CHAOS_CLUSTER, CHAOS_ALWAYS,
 	    .shared = true, .what = "`redis`, slots of a cluster move" },
+	/* Nothing but idemd itself is struck. */
+	STRUCK("lobbies", CHAOS_LOBBIES, "lobbies killed"),
+	STRUCK("keepers", CHAOS_KEEPERS, "keepers killed"),
+	STRUCK("workers", CHAOS_WORKERS, "workers killed"),
+	STRUCK("sleepers", CHAOS_SLEEPERS, "lobbies stopped"),
 	{ "many-ledger", "", CHAOS_STILL, CHAOS_ALWAYS,
 	    .ledger = true, .cache = true, .what = "`ledger`" },
 	{ "many-token", "arbiter = 'token',", CHAOS_STILL, CHAOS_ALWAYS,
@@ -92,8 +105,9 @@ tell(const struct chaos_run *r, const struct chaos_load *load)
 			    chaos_answer_text(a));
 	note("%s: %u answers differ from a final one before, %u are none "
 	    "after one", r->mode->name, c->other, c->forgotten);
-	note("%s: %u keys without the program's answer, %u asks given up",
-	    r->mode->name, c->keys - c->told, load->given_up);
+	note("%s: %u keys without the program's answer, %u of them unknown, "
+	    "%u asks given up", r->mode->name, c->keys - c->told, c->unknown,
+	    load->given_up);
 }
 
 static void
@@ -140,6 +154,18 @@ judge_once(const struct chaos_run *r)
 	    name);
 }
 
+/* What a lobby did not live to tell, the journal does. */
+static void
+judge_known(const struct chaos_run *r)
+{
+	const struct chaos_count *c = &r->count;
+	const char *name = r->mode->name;
+
+	is_int(c->unknown, 0, "%s: no key is unknown when all is quiet", name);
+	is_int((long long)(c->answers[CHAOS_UNKNOWN] + c->answers[CHAOS_CUT]),
+	    0, "%s: and nobody was told that one is", name);
+}
+
 static void
 judge(const struct chaos_run *r)
 {
@@ -147,6 +173,8 @@ judge(const struct chaos_run *r)
 	const char *name = r->mode->name;
 
 	judge_any(r);
+	if (r->mode->struck == CHAOS_LOBBIES)
+		judge_known(r);
 	switch (r->mode->promise) {
 	case CHAOS_ALWAYS:
 		judge_once(r);

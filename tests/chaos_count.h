@@ -55,6 +55,7 @@ struct chaos_count {
 	uint32_t untrue;	/* keys with an answer and without a start */
 	uint32_t strays;	/* starts of no key */
 	uint32_t unsettled;	/* keys without an answer when all is quiet */
+	uint32_t unknown;	/* keys of which it is 409 unknown */
 	char shown[8][300];	/* the first few that may not be */
 	uint32_t shown_len;
 };

@@ -8,6 +8,7 @@
 
 #include <signal.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <time.h>
 
@@ -301,16 +302,60 @@ do_move(struct chaos_faults *f)
 
 /* --- ours ----------------------------------------------------------------- */
 
-/* A lobby or its keeper. */
+/* Any instance's one worker, as the log named it last. */
 static bool
-do_kill_worker(struct chaos_faults *f)
+find_worker(struct chaos_faults *f, pid_t *lobby, pid_t *keeper)
 {
 	struct rig *rig = &f->world->rig[chance(f, f->world->instances)];
-	pid_t children[8];
-	size_t n = rig_children(rig->pid, children, 8);
+	char *log = rig_slurp(rig, "log"), *at = log;
+	int one, other;
 
-	return n > 0 &&
-	    kill(children[chance(f, (uint32_t)n)], SIGKILL) == 0;
+	*lobby = *keeper = 0;
+	for (; at != NULL && (at = strstr(at, " keeper=")) != NULL; at++)
+		if (sscanf(at, " keeper=%d started lobby=%d", &one, &other) ==
+		    2) {
+			*keeper = one;
+			*lobby = other;
+		}
+	free(log);
+	return *lobby > 0 && *keeper > 0;
+}
+
+static bool
+do_kill_lobby(struct chaos_faults *f)
+{
+	pid_t lobby, keeper;
+
+	return find_worker(f, &lobby, &keeper) && kill(lobby, SIGKILL) == 0;
+}
+
+static bool
+do_kill_keeper(struct chaos_faults *f)
+{
+	pid_t lobby, keeper;
+
+	return find_worker(f, &lobby, &keeper) && kill(keeper, SIGKILL) == 0;
+}
+
+static bool
+do_kill_both(struct chaos_faults *f)
+{
+	pid_t lobby, keeper;
+
+	return find_worker(f, &lobby, &keeper) && kill(lobby, SIGKILL) == 0 &&
+	    kill(keeper, SIGKILL) == 0;
+}
+
+/* It wakes when all that it holds has lapsed. */
+static bool
+do_stop_lobby(struct chaos_faults *f)
+{
+	pid_t lobby, keeper;
+
+	if (!find_worker(f, &lobby, &keeper) || kill(lobby, SIGSTOP) != 0)
+		return false;
+	pause_ms(CHAOS_LEASE_MS + CHAOS_GRACE_MS + chance(f, 600));
+	return kill(lobby, SIGCONT) == 0;
 }
 
 /* --- all of them ---------------------------------------------------------- */
@@ -323,39 +368,48 @@ static const struct {
 	const char *name;
 	unsigned weight, on;
 	bool (*make)(struct chaos_faults *);
+	enum chaos_struck strikes;	/* CHAOS_ALL: none of ours */
 } faults[CHAOS_FAULTS_MAX] = {
-	{ "kill", 3, ONE, do_kill },
-	{ "restart empty", 2, ON(CHAOS_SINGLE), do_empty },
-	{ "snapshot", 3, ON(CHAOS_SINGLE), do_snapshot },
-	{ "restart older", 3, ON(CHAOS_SINGLE), do_older },
-	{ "flush", 2, ON(CHAOS_SINGLE), do_flush },
-	{ "script flush", 2, ANYWHERE, do_script_flush },
-	{ "freeze", 3, ONE | ON(CHAOS_CLUSTER), do_freeze },
-	{ "pause", 2, ANYWHERE, do_pause },
-	{ "kill clients", 2, ANYWHERE, do_kill_clients },
-	{ "fail-over", 4, ON(CHAOS_SINGLE), do_fail_over },
-	{ "master lost", 4, ON(CHAOS_SENTINEL), do_lose_master },
-	{ "master frozen", 3, ON(CHAOS_SENTINEL), do_freeze_master },
-	{ "worker killed", 3, ANYWHERE, do_kill_worker },
-	{ "slots moved", 16, ON(CHAOS_CLUSTER), do_move }
+	{ "kill", 3, ONE, do_kill, CHAOS_ALL },
+	{ "restart empty", 2, ON(CHAOS_SINGLE), do_empty, CHAOS_ALL },
+	{ "snapshot", 3, ON(CHAOS_SINGLE), do_snapshot, CHAOS_ALL },
+	{ "restart older", 3, ON(CHAOS_SINGLE), do_older, CHAOS_ALL },
+	{ "flush", 2, ON(CHAOS_SINGLE), do_flush, CHAOS_ALL },
+	{ "script flush", 2, ANYWHERE, do_script_flush, CHAOS_ALL },
+	{ "freeze", 3, ONE | ON(CHAOS_CLUSTER), do_freeze, CHAOS_ALL },
+	{ "pause", 2, ANYWHERE, do_pause, CHAOS_ALL },
+	{ "kill clients", 2, ANYWHERE, do_kill_clients, CHAOS_ALL },
+	{ "fail-over", 4, ON(CHAOS_SINGLE), do_fail_over, CHAOS_ALL },
+	{ "master lost", 4, ON(CHAOS_SENTINEL), do_lose_master, CHAOS_ALL },
+	{ "master frozen", 3, ON(CHAOS_SENTINEL), do_freeze_master, CHAOS_ALL },
+	{ "slots moved", 16, ON(CHAOS_CLUSTER), do_move, CHAOS_ALL },
+	{ "lobby killed", 2, ANYWHERE, do_kill_lobby, CHAOS_LOBBIES },
+	{ "keeper killed", 1, ANYWHERE, do_kill_keeper, CHAOS_KEEPERS },
+	{ "both killed", 1, ANYWHERE, do_kill_both, CHAOS_WORKERS },
+	{ "lobby stopped", 1, ANYWHERE, do_stop_lobby, CHAOS_SLEEPERS }
 };
+
+static unsigned
+weight(const struct chaos_faults *f, size_t i)
+{
+	const struct chaos_mode *mode = f->world->mode;
+
+	if (mode->struck != CHAOS_ALL)
+		return faults[i].strikes == mode->struck ? 1 : 0;
+	return (faults[i].on & ON(mode->topology)) != 0 ? faults[i].weight : 0;
+}
 
 static size_t
 choose(struct chaos_faults *f)
 {
-	unsigned on = ON(f->world->mode->topology), all = 0, at;
+	unsigned all = 0, at;
 	size_t i;
 
 	for (i = 0; i < CHAOS_FAULTS_MAX; i++)
-		all += faults[i].on & on ? faults[i].weight : 0;
+		all += weight(f, i);
 	at = chance(f, all);
-	for (i = 0; i < CHAOS_FAULTS_MAX; i++) {
-		if ((faults[i].on & on) == 0)
-			continue;
-		if (at < faults[i].weight)
-			break;
-		at -= faults[i].weight;
-	}
+	for (i = 0; at >= weight(f, i); i++)
+		at -= weight(f, i);
 	return i;
 }
 

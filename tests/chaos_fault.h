@@ -8,7 +8,7 @@
  * Faults at random, one after the other, each healed before the next.  What is
  * done depends on the seed alone, when on the machine as well.
  */
-#define CHAOS_FAULTS_MAX 16
+#define CHAOS_FAULTS_MAX 20
 
 struct chaos_faults {
 	struct chaos_world *world;	/* to be set, and */

@@ -203,9 +203,11 @@ take_answer(struct chaos_load *l, uint32_t ask,
     const struct rig_answer *answer, bool after)
 {
 	uint32_t number = l->parts->asks.at[ask].op;
+	enum chaos_answer what = chaos_judge(&l->count, &l->ops[number],
+	    number, answer, after);
 
-	switch (chaos_judge(&l->count, &l->ops[number], number, answer,
-	    after)) {
+	l->count.unknown += l->parts->looking && what == CHAOS_UNKNOWN;
+	switch (what) {
 	case CHAOS_STORED:
 	case CHAOS_REPLAYED:
 	case CHAOS_UNPROTECTED:

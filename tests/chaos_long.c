@@ -52,9 +52,9 @@ put_row(struct idem_buf *table, const struct chaos_run *r)
 		all += c->answers[a];
 	for (a = CHAOS_STORED; a <= CHAOS_UNRECORDED; a++)
 		told += c->answers[a];
-	idem_buf_printf(table, "| %s | %u | %u | %u | %u | %u | %u | %llu | "
-	    "%.1f %% | %.1f %% |\n", r->mode->what, c->keys, c->starts,
-	    c->twice, c->most, c->other, c->forgotten,
+	idem_buf_printf(table, "| %s | %u | %u | %u | %u | %u | %u | %u | %llu "
+	    "| %.1f %% | %.1f %% |\n", r->mode->what, c->keys, c->starts,
+	    c->twice, c->most, c->other, c->forgotten, c->unknown,
 	    (unsigned long long)all,
 	    100.0 * (double)told / (double)(all > 0 ? all : 1),
 	    100.0 * (double)c->told / (double)(c->keys > 0 ? c->keys : 1));
@@ -66,8 +66,8 @@ tell_table(const struct idem_buf *table)
 	const char *at = (const char *)table->at, *end;
 
 	note("| arbiter | keys | starts | twice | most | other answer | "
-	    "forgotten | requests | answered | keys answered |");
-	note("|---|---|---|---|---|---|---|---|---|---|");
+	    "forgotten | unknown | requests | answered | keys answered |");
+	note("|---|---|---|---|---|---|---|---|---|---|---|");
 	for (; (end = strchr(at, '\n')) != NULL; at = end + 1)
 		note("%.*s", (int)(end - at), at);
 }

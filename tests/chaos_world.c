@@ -156,7 +156,7 @@ put_conf(struct idem_buf *conf, struct chaos_world *w, unsigned i)
 	const struct chaos_mode *mode = w->mode;
 
 	idem_buf_printf(conf, "workers = 1\nprograms = 6\nqueue = 1000\n"
-	    "grace = '1s'\nlocal_cache = %s\n",
+	    "grace = '%dms'\nlocal_cache = %s\n", CHAOS_GRACE_MS,
 	    i % 2 == 0 ? "'none'" : "{ age = '60s' }");
 	if (mode->ledger)
 		idem_buf_printf(conf, "ledger = sqlite { path = '%s', "

@@ -17,6 +17,7 @@
 #define CHAOS_SENTINELS 3
 #define CHAOS_MASTER "orders"	/* what Sentinel calls it */
 #define CHAOS_LEASE_MS 1000
+#define CHAOS_GRACE_MS 1000
 #define CHAOS_SLOTS 16384u
 
 enum chaos_topology {
@@ -35,11 +36,21 @@ enum chaos_promise {
 	CHAOS_NONE		/* nothing of these */
 };
 
+/* Whom faults strike. */
+enum chaos_struck {
+	CHAOS_ALL,	/* Redis, however it is set up, and all of idemd's */
+	CHAOS_LOBBIES,	/* only these are killed, ... */
+	CHAOS_KEEPERS,
+	CHAOS_WORKERS,	/* ... both at once, ... */
+	CHAOS_SLEEPERS	/* ... or lobbies are stopped beyond their lease */
+};
+
 struct chaos_mode {
 	const char *name;
 	const char *route;	/* of its route, as idem.conf has it */
 	enum chaos_topology topology;
 	enum chaos_promise promise;
+	enum chaos_struck struck;
 	bool tokens;
 	bool shared, cache, ledger;	/* what it has */
 	const char *what;	/* for the table */

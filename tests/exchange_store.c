@@ -51,6 +51,8 @@ world_saved(const char *body, bool kept)
 static const char *
 call_text(const struct idem_store_call *call)
 {
+	bool ours = call->owner.at[0] == WORLD_OURS;
+
 	switch (call->op) {
 	case IDEM_STORE_CLAIM:
 		return call->look_only ? "claim:look" : call->take_over ?
@@ -58,12 +60,11 @@ call_text(const struct idem_store_call *call)
 	case IDEM_STORE_RENEW:
 		return "renew";
 	case IDEM_STORE_COMPLETE:
-		return "complete";
+		return ours ? "complete" : "complete:other";
 	case IDEM_STORE_RELEASE:
-		return "release";
+		return ours ? "release" : "release:other";
 	case IDEM_STORE_UNKNOWN:
-		return call->owner.at[0] == WORLD_OURS ? "unknown" :
-		    "unknown:other";
+		return ours ? "unknown" : "unknown:other";
 	case IDEM_STORE_SETTLE:
 	case IDEM_STORE_LIST:
 	case IDEM_STORE_SWEEP:
@@ -111,9 +112,24 @@ fake_start(struct idem_store *store, const struct idem_store_call *call)
 	idem_store_call_copy(&c->call, call);
 	if (call->op == IDEM_STORE_CLAIM && !call->look_only)
 		w->last = *call;
+	if (call->op != IDEM_STORE_COMPLETE)
+		return;
+	w->kept_ms = call->keep_ms;
+	w->stays_ms = call->tombstone_ms;
 }
 
-const struct idem_store_ops world_fake = { .start = fake_start };
+static bool
+fake_pressed(struct idem_store *store)
+{
+	struct world *w = (struct world *)((char *)store -
+	    offsetof(struct world, fake));
+
+	return world_next_is(w, "pressed");
+}
+
+const struct idem_store_ops world_fake = {
+	.start = fake_start, .pressed = fake_pressed
+};
 
 bool
 world_carry_out(struct world_call *c)

@@ -10,7 +10,8 @@
 #define STEPS_MAX 200	/* no row needs so many */
 
 static const struct idem_exchange_times times = {
-	.keep_ms = 1000, .tombstone_ms = 2000, .call_ms = 300
+	.keep_ms = WORLD_KEEP_MS, .keep_min_ms = WORLD_KEEP_MIN_MS,
+	.tombstone_ms = WORLD_TOMBSTONE_MS, .call_ms = 300
 };
 
 static struct world *
@@ -20,8 +21,8 @@ world_of(struct idem_exchange *x)
 }
 
 /* Is this the next word?  Then it is taken. */
-static bool
-next_is(struct world *w, const char *word)
+bool
+world_next_is(struct world *w, const char *word)
 {
 	size_t len = strlen(word);
 
@@ -67,7 +68,7 @@ slot(struct idem_exchange *x, const struct idem_effect *fx)
 	struct world *w = world_of(x);
 
 	world_asked(w, fx->queued ? "slot:queued" : "slot");
-	if (next_is(w, "full"))
+	if (world_next_is(w, "full"))
 		ev.slot = IDEM_SLOT_FULL;
 	else {
 		w->got++;
@@ -99,7 +100,7 @@ ran(struct world *w, const char *how)
 	char word[32];
 
 	snprintf(word, sizeof word, "finished%s", how);
-	if (next_is(w, word)) {
+	if (world_next_is(w, word)) {
 		idem_exchange_answer(&w->x, world_saved("mine", true));
 		ev.run = IDEM_RUN_FINISHED;
 		idem_exchange_tell(&w->x, &ev);
@@ -108,11 +109,11 @@ ran(struct world *w, const char *how)
 	snprintf(word, sizeof word, "not-started%s", how);
 	ev.run = IDEM_RUN_NOT_STARTED;
 	ev.problem = IDEM_PROBLEM_NO_PROGRAM;
-	if (!next_is(w, word)) {
+	if (!world_next_is(w, word)) {
 		snprintf(word, sizeof word, "cut%s", how);
 		ev.run = IDEM_RUN_CUT;
 		ev.problem = IDEM_PROBLEM_CUT;
-		if (!next_is(w, word))
+		if (!world_next_is(w, word))
 			return false;
 	}
 	idem_exchange_tell(&w->x, &ev);
@@ -125,7 +126,7 @@ run(struct idem_exchange *x, const struct idem_effect *fx)
 	struct world *w = world_of(x);
 
 	world_asked(w, fx->unkeyed ? "run:unkeyed" : "run");
-	if (!next_is(w, "no-keeper"))	/* then nobody took the slot */
+	if (!world_next_is(w, "no-keeper"))	/* then nobody took the slot */
 		use_slot(w);
 	ran(w, "!");
 }
@@ -237,15 +238,35 @@ store(struct idem_exchange *x, enum idem_where where)
 	return &world_of(x)->fake;
 }
 
+static bool
+noted(struct idem_exchange *x, const struct idem_effect *fx)
+{
+	(void)fx;
+	if (!world_next_is(world_of(x), "unnoted"))
+		return true;
+	world_asked(world_of(x), "unnoted");
+	return false;
+}
+
 /* In doubt, the other's first run is surely dead. */
 static enum idem_proof
-proof(struct idem_exchange *x, const struct idem_record *r, int64_t now_ms)
+proof(struct idem_exchange *x, const struct idem_record *r, int64_t now_ms,
+    struct idem_adopted *adopted)
 {
 	struct world *w = world_of(x);
 
 	if (now_ms != w->now_ms)
 		world_asked(w, "proof-at-another-time");
-	return r->owner.at[0] == WORLD_OTHER && !next_is(w, "alive") ?
+	if (world_next_is(w, "unbegun"))
+		return IDEM_PROOF_NOTHING;
+	if (world_next_is(w, "ended")) {
+		*adopted = (struct idem_adopted){
+			.answer = world_saved("adopted", true),
+			.keep_ms = WORLD_ADOPTED_MS, .tombstone_ms = 2000
+		};
+		return IDEM_PROOF_FINISHED;
+	}
+	return r->owner.at[0] == WORLD_OTHER && !world_next_is(w, "alive") ?
 	    IDEM_PROOF_DEAD : IDEM_PROOF_NONE;
 }
 
@@ -285,6 +306,8 @@ end(struct idem_exchange *x)
 	w->claim_sent_ms = x->claim_sent_ms;
 	w->since_ms = x->since_ms;
 	w->attempt = x->attempt;
+	w->settled = x->settled;
+	w->others_now = x->others_now;
 	idem_exchange_free(x);
 }
 
@@ -306,7 +329,7 @@ static const struct idem_ports ports = {
 	.look = look, .slot = slot, .run = run, .record = record,
 	.cache = cache, .probe = probe, .wait = wait, .reply = reply,
 	.renew_later = renew_later, .renew_stop = renew_stop,
-	.slot_unused = slot_unused, .store = store, .proof = proof,
+	.slot_unused = slot_unused, .store = store, .proof = proof, .note = noted,
 	.ended = ended, .lost = lost, .trouble = trouble, .end = end, .now = now
 };
 
@@ -373,24 +396,24 @@ gone(struct world *w)
 static bool
 happen(struct world *w)
 {
-	if (next_is(w, "renew"))
+	if (world_next_is(w, "renew"))
 		renew(w);
-	else if (next_is(w, "gone"))
+	else if (world_next_is(w, "gone"))
 		gone(w);
-	else if (next_is(w, "deliver"))
+	else if (world_next_is(w, "deliver"))
 		deliver(w);
-	else if (next_is(w, "forget"))
+	else if (world_next_is(w, "forget"))
 		settle(w, NULL);
-	else if (next_is(w, "resolve"))
+	else if (world_next_is(w, "resolve"))
 		settle(w, world_saved("theirs", true));
-	else if (next_is(w, "other-completes"))
+	else if (world_next_is(w, "other-completes"))
 		world_act(w, IDEM_STORE_COMPLETE, WORLD_OTHER, WORLD_OTHER,
 		    world_saved("first", true));
-	else if (next_is(w, "woken-completed"))
+	else if (world_next_is(w, "woken-completed"))
 		woken(w, IDEM_WOKEN_COMPLETED);
-	else if (next_is(w, "happened"))
+	else if (world_next_is(w, "happened"))
 		probed(w, IDEM_HAPPENED);
-	else if (next_is(w, "did-not"))
+	else if (world_next_is(w, "did-not"))
 		probed(w, IDEM_DID_NOT);
 	else
 		return ran(w, "");
@@ -405,7 +428,7 @@ step(struct world *w)
 		return true;
 	if (w->ends > 0)	/* nobody is there to hear of it */
 		return false;
-	if (next_is(w, "renew+"))
+	if (world_next_is(w, "renew+"))
 		renew(w);
 	return happen(w);
 }
@@ -431,7 +454,7 @@ world_run(struct world *w, const struct world_row *row)
 	if (w->memory == NULL)
 		bail_out("out of memory");
 	world_before(w, row->before);
-	if (next_is(w, "keyless"))
+	if (world_next_is(w, "keyless"))
 		ev.admit = IDEM_KEYLESS;
 	idem_exchange_init(&w->x, row->policy);
 	idem_exchange_tell(&w->x, &ev);

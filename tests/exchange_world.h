@@ -48,10 +48,18 @@ struct world {
 	int got, unused, used;		/* slots */
 	int ends, after_end;		/* and what was asked after the end */
 	int64_t claim_sent_ms, since_ms;	/* the exchange's, at its end */
+	enum idem_op settled;
+	bool others_now;
+	int64_t kept_ms, stays_ms;	/* of the last COMPLETE: its answer;
+					   then its tombstone */
 	uint32_t attempt;
 };
 
 #define WORLD_WALL_MS 1000000
+#define WORLD_KEEP_MS 1000	/* of the route */
+#define WORLD_KEEP_MIN_MS 400
+#define WORLD_TOMBSTONE_MS 2000
+#define WORLD_ADOPTED_MS 700	/* of the other's */
 #define WORLD_OURS 'A'		/* every byte of our owner */
 #define WORLD_OTHER 'B'		/* and of the other's */
 
@@ -63,6 +71,8 @@ void world_free(struct world *);
 
 /* --- exchange_store.c, for exchange_world.c ------------------------------- */
 
+/* Is this the next word of what happens?  Then it is taken. */
+bool world_next_is(struct world *, const char *word);
 /* Write down what has been asked. */
 void world_asked(struct world *, const char *format, ...)
     __attribute__((format(printf, 2, 3)));

@@ -122,11 +122,23 @@ const struct gate_row gate_rows_away[] = {
 	{ "a take-over never goes to another store", &memory_retry,
 	  "keyed nothing got unknown:dead/1 refused +300 over got refused sent",
 	  "look@local slot claim claim:take-over wait:10 slot "
-	  "claim:take-over reply:store-away:1 end" },
+	  "claim:take-over reply:in-progress:1 end" },
 	{ "a key that the arbiter has shown goes to no other store",
 	  &memory_retry, "keyed nothing got in-progress:dead/1 lost refused "
 	  "+300 over full refused sent", "look@local slot claim mark:others "
-	  "claim:look wait:10 slot claim:look reply:store-away:1 end" },
+	  "claim:look wait:10 slot claim:look reply:in-progress:1 end" },
+	{ "an answer is written for another, and then the store is away",
+	  &ledger, "keyed nothing got in-progress:ended/1 written away sent",
+	  "look@local slot claim complete:others claim:look "
+	  "reply:in-progress:1 end" },
+	{ "a claim that cannot be noted is no outage", &pass,
+	  "keyed nothing got refused:no-space +300 over got refused:no-space "
+	  "sent", "look@local slot claim wait:10 slot claim reply:no-space:1 "
+	  "end" },
+	{ "... nor one that the host's memory is asked about", &memory,
+	  "keyed nothing got refused:no-space over got won/1 finished stopped "
+	  "written sent done", "look@local slot claim wait:10 slot claim "
+	  "run+renew:20000 complete - reply:fresh/stored cache@local end" },
 	{ "a store known to be away is not asked again", &ledger,
 	  "keyed nothing got away sent",
 	  "look@local slot claim reply:store-away:1 end" },
@@ -218,10 +230,10 @@ const struct gate_row gate_rows_away[] = {
 	{ "a ghost of a take-over is released under retry", &retry,
 	  "keyed nothing got unknown:dead/1 maybe +300 over got maybe sent "
 	  "written", "look@local slot claim claim:take-over wait:10 slot "
-	  "claim:take-over reply:store-away:1 release:background end" },
+	  "claim:take-over reply:in-progress:1 release:background end" },
 	{ "a ghost of a take-over stays unknown where a probe must be asked",
 	  &probe, "keyed nothing got unknown:dead/1 maybe over full sent "
 	  "written", "look@local slot claim claim:take-over wait:10 slot "
-	  "reply:busy:1 mark:background end" },
+	  "reply:in-progress:1 mark:background end" },
 	{ NULL, NULL, NULL, NULL }
 };

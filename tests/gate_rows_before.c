@@ -249,12 +249,68 @@ const struct gate_row gate_rows_before[] = {
 	  "in-progress:lapsed/1 lost sent", "look@local slot claim mark:others "
 	  "claim:look mark:others claim:look mark:others "
 	  "reply:in-progress:1 end" },
-	{ "a dead run that cannot be marked: the store is away", &retry,
+	/* Not 503: it was begun. */
+	{ "a dead run that cannot be marked is in progress", &retry,
 	  "keyed nothing got in-progress:dead/1 refused sent",
-	  "look@local slot claim mark:others reply:store-away:1 end" },
-	{ "a dead run that may be marked: the store is away", &retry,
+	  "look@local slot claim mark:others reply:in-progress:1 end" },
+	{ "a dead run that may be marked is in progress", &retry,
 	  "keyed nothing got in-progress:dead/1 maybe sent",
-	  "look@local slot claim mark:others reply:store-away:1 end" },
+	  "look@local slot claim mark:others reply:in-progress:1 end" },
+
+	/* --- what a journal says --------------------------------------- */
+	{ "a run whose lobby died is completed with its answer", &ledger,
+	  "keyed nothing got in-progress:ended/1 written completed sent done",
+	  "look@local slot claim complete:others claim:look "
+	  "reply:saved/replayed cache@local end" },
+	{ "... also one that was given up as unknown", &ledger,
+	  "keyed nothing full unknown:ended/1 written completed sent done",
+	  "look@local slot claim:look complete:others claim:look "
+	  "reply:saved/replayed cache@local end" },
+	{ "... and one that somebody else has completed meanwhile", &ledger,
+	  "keyed nothing got in-progress:ended/1 lost completed sent done",
+	  "look@local slot claim complete:others claim:look "
+	  "reply:saved/replayed cache@local end" },
+	{ "an answer that cannot be written now is in progress", &ledger,
+	  "keyed nothing got in-progress:ended/1 refused sent",
+	  "look@local slot claim complete:others reply:in-progress:1 end" },
+	{ "a run that had not begun is released, and this one runs", &ledger,
+	  "keyed nothing got in-progress:unbegun/1 written absent got won/2 "
+	  "finished stopped written sent done", "look@local slot claim "
+	  "release:others claim:look slot:queued:30000 claim "
+	  "run+renew:20000 complete - reply:fresh/stored cache@local end" },
+	{ "... also one that was given up as unknown, under block", &ledger,
+	  "keyed nothing got unknown:unbegun/1 written absent got won/2 "
+	  "finished stopped written sent done", "look@local slot claim "
+	  "release:others claim:look slot:queued:30000 claim "
+	  "run+renew:20000 complete - reply:fresh/stored cache@local end" },
+	{ "who waited for it is told that it was released", &ledger,
+	  "keyed led woken-unsure nothing in-progress:unbegun/1 written absent "
+	  "sent", "look@local wait-key:10000 look@local claim:look "
+	  "release:others claim:look reply:released:1 end" },
+	{ "a token past its life is released, and starts nothing", &token,
+	  "keyed:old nothing got in-progress:unbegun/1 written absent sent",
+	  "look@local slot claim release:others claim:look "
+	  "reply:token-expired end" },
+	{ "a record that never comes to rest is in progress in the end",
+	  &ledger, "keyed nothing got in-progress:unbegun/1 lost "
+	  "in-progress:ended/2 lost in-progress:dead/3 lost sent",
+	  "look@local slot claim release:others claim:look complete:others "
+	  "claim:look mark:others reply:in-progress:1 end" },
+
+	/* --- a full disk ----------------------------------------------- */
+	{ "without room to write nothing is started", &ledger,
+	  "keyed nothing full:no-space absent full:no-space sent",
+	  "look@local slot claim:look slot:queued:30000 reply:no-space:1 "
+	  "end" },
+	{ "... but what is stored is replayed", &ledger,
+	  "keyed nothing full:no-space completed sent done",
+	  "look@local slot claim:look reply:saved/replayed cache@local end" },
+	{ "... and no dead run is taken over", &retry,
+	  "keyed nothing full:no-space unknown:dead/1 full:no-space sent",
+	  "look@local slot claim:look slot:queued:30000 reply:in-progress:1 "
+	  "end" },
+
+	/* --- what may run again ---------------------------------------- */
 	{ "under retry an unknown key with proof of death runs again", &retry,
 	  "keyed nothing got unknown:dead/1 won/2 finished stopped written "
 	  "sent done", "look@local slot claim claim:take-over "
@@ -277,8 +333,8 @@ const struct gate_row gate_rows_before[] = {
 	  "keyed nothing got unknown:dead/2 exhausted/3 sent",
 	  "look@local slot claim claim:take-over reply:unknown/3 end" },
 	{ "a take-over needs a slot", &retry,
-	  "keyed nothing full unknown:dead/1 full sent",
-	  "look@local slot claim:look slot:queued:30000 reply:busy:1 end" },
+	  "keyed nothing full unknown:dead/1 full sent", "look@local slot "
+	  "claim:look slot:queued:30000 reply:in-progress:1 end" },
 	{ "another's take-over is in progress", &retry,
 	  "keyed nothing got unknown:dead/1 in-progress/2 +50 woken-completed "
 	  "completed sent", "look@local slot claim claim:take-over "

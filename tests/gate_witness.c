@@ -39,6 +39,10 @@ see_problem(struct gate_witness *s, const struct idem_effect *fx)
 	else if (s->probed && s->ended_whole)
 		must(s, p == IDEM_PROBLEM_LOST,
 		    "a probe's answer is kept from the client only if lost");
+	must(s, s->won || !s->shown || !says_not_started(p) ||
+	    s->shown_proof == IDEM_PROOF_NOTHING,
+	    "who has seen that a key was begun does not say that nothing was "
+	    "done");
 	must(s, p != IDEM_PROBLEM_NOT_KEPT || s->not_kept,
 	    "not kept means that a store said so");
 	must(s, p != IDEM_PROBLEM_UNRECORDED || (s->ended_whole &&
@@ -125,6 +129,8 @@ see_claim(const struct idem_gate *g, struct gate_witness *s,
 	    g->policy.on_outage != IDEM_REJECT &&
 	    g->policy.on_outage != IDEM_PASS),
 	    "a stand-in is asked by choice only");
+	must(s, !s->unnoted || s->elsewhere || fx->where == IDEM_AT_ARBITER,
+	    "a claim that could not be noted is no outage");
 	if (fx->where != IDEM_AT_ARBITER)
 		must(s, fx->look_only || !s->shown || s->elsewhere,
 		    "a key that the arbiter has shown runs nowhere else");
@@ -132,7 +138,8 @@ see_claim(const struct idem_gate *g, struct gate_witness *s,
 	s->taking = s->taking || fx->take_over;
 	s->take_over = fx->take_over;
 	if (fx->take_over)
-		must(s, !fx->look_only && s->shown_dead &&
+		must(s, !fx->look_only &&
+		    s->shown_proof == IDEM_PROOF_DEAD &&
 		    g->policy.on_unknown != IDEM_BLOCK,
 		    "a take-over has proof of death and is not under block");
 }
@@ -159,6 +166,8 @@ see_run(const struct idem_gate *g, struct gate_witness *s,
 		    !s->shown && g->policy.arbiter == IDEM_ARBITER_REDIS,
 		    "a run without a claim is by choice, and never after a "
 		    "maybe");
+	must(s, !s->unnoted || fx->unkeyed,
+	    "what could not be noted does not run");
 	s->ran_off = !s->won;
 }
 
@@ -168,7 +177,13 @@ see_write(const struct idem_gate *g, struct gate_witness *s,
 {
 	if (fx->others) {
 		must(s, s->replies == 0 && !s->won && s->shown,
-		    "only a record that was seen is marked for another");
+		    "only a record that was seen is written for another");
+		must(s, fx->op != IDEM_COMPLETE ||
+		    s->shown_proof == IDEM_PROOF_FINISHED,
+		    "another's is completed only with its answer at hand");
+		must(s, fx->op != IDEM_RELEASE ||
+		    s->shown_proof == IDEM_PROOF_NOTHING,
+		    "another's is released only if nothing happened");
 		return;
 	}
 	must(s, fx->background == (s->replies > 0),
@@ -292,6 +307,7 @@ gate_witness_see(struct gate_witness *s, const struct idem_gate *g,
 	}
 	must(s, s->end || s->main_out != IDEM_END || s->renew_out,
 	    "something is outstanding until END");
+	s->unnoted = false;
 }
 
 /* --- what a witness sees of events ---------------------------------------- */
@@ -312,9 +328,14 @@ hear_claim(struct gate_witness *s, const struct idem_event *ev,
 	}
 	if (ev->claim == IDEM_CLAIM_IN_PROGRESS ||
 	    ev->claim == IDEM_CLAIM_UNKNOWN) {
-		s->shown_dead = ev->proof == IDEM_PROOF_DEAD;
+		s->shown_proof = (uint8_t)ev->proof;
 		s->shown = true;
 	}
+	/* Late: it would have been had. */
+	if ((ev->claim == IDEM_CLAIM_ABSENT || ev->claim == IDEM_CLAIM_LATE) &&
+	    !asked->take_over)
+		s->shown_proof = IDEM_PROOF_NOTHING;
+	s->unnoted = ev->claim == IDEM_CLAIM_REFUSED && ev->no_space;
 	if (ev->claim == IDEM_CLAIM_MAYBE) {
 		s->maybe = true;
 		s->maybe_at = (uint8_t)asked->where;
@@ -354,7 +375,9 @@ gate_witness_hear(struct gate_witness *s, const struct idem_event *ev,
 		s->ended_whole = ev->probed == IDEM_HAPPENED;
 		s->probe_unsure = ev->probed == IDEM_PROBE_UNKNOWN;
 	}
-	if (ev->op == IDEM_COMPLETE) {
+	if (ev->op == IDEM_WAIT && ev->waited == IDEM_WOKEN_RELEASED)
+		s->shown_proof = IDEM_PROOF_NOTHING;
+	if (ev->op == IDEM_COMPLETE && !asked->others) {
 		s->complete_written = ev->write == IDEM_WRITTEN;
 		s->complete_lost = ev->write == IDEM_WRITE_LOST;
 	}

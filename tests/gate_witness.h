@@ -24,8 +24,10 @@ struct gate_witness {
 	bool elsewhere;		/* a CLAIM at a stand-in */
 	bool take_over;		/* the CLAIM outstanding is one */
 	bool taken;		/* one was won */
-	bool shown_dead;	/* the last record seen has proof of death */
+	uint8_t shown_proof;	/* enum idem_proof of the last record seen;
+				   NOTHING once it is gone */
 	bool shown;		/* the arbiter has shown a record */
+	bool unnoted;		/* the CLAIM that was just answered */
 	bool waiter;
 	uint8_t runs;
 	bool ran_off;		/* RUN without a claim of ours */

@@ -97,6 +97,7 @@ static const char *const problems[IDEM_PROBLEMS] = {
 	[IDEM_PROBLEM_FORBIDDEN_PROGRAM] = "forbidden-program",
 	[IDEM_PROBLEM_BROKEN_PROGRAM] = "broken-program",
 	[IDEM_PROBLEM_BACKEND_AWAY] = "backend-away",
+	[IDEM_PROBLEM_NO_SPACE] = "no-space",
 	[IDEM_PROBLEM_KEY_FUNCTION] = "key-function",
 	[IDEM_PROBLEM_TOO_MUCH_HEAD] = "too-much-head",
 	[IDEM_PROBLEM_TOO_MUCH_BODY] = "too-much-body",
@@ -146,6 +147,12 @@ add_more(struct idem_event *ev, const char *p, size_t n)
 		ev->proof = IDEM_PROOF_DEAD;
 	else if (same_word(p, n, "lapsed"))
 		ev->proof = IDEM_PROOF_LAPSED;
+	else if (same_word(p, n, "unbegun"))
+		ev->proof = IDEM_PROOF_NOTHING;
+	else if (same_word(p, n, "ended"))
+		ev->proof = IDEM_PROOF_FINISHED;
+	else if (same_word(p, n, "no-space"))
+		ev->no_space = true;
 	else
 		for (i = IDEM_PROBLEM_NONE; i < IDEM_PROBLEMS; i++)
 			if (same_word(p, n, problems[i]))

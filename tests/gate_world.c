@@ -140,6 +140,10 @@ give_record(struct gate_world *w, enum idem_claim claim)
 		both(w, ev, 0);
 		ev.proof = IDEM_PROOF_DEAD;
 		both(w, ev, 0);
+		ev.proof = IDEM_PROOF_NOTHING;
+		both(w, ev, 0);
+		ev.proof = IDEM_PROOF_FINISHED;
+		both(w, ev, 0);
 	}
 }
 
@@ -166,6 +170,10 @@ give_claim(struct gate_world *w, const struct idem_effect *asked,
 			give(w, &ev);
 		ev.away = false;
 	}
+	ev.claim = IDEM_CLAIM_REFUSED;
+	ev.no_space = true;
+	if (!asked->look_only)
+		both(w, ev, 0);
 }
 
 static void

@@ -10,11 +10,11 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/prctl.h>
+#include <sys/resource.h>
 #include <sys/socket.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
-#define PATIENCE_MS 20000	/* then something hangs */
 
 static char *no_environment[] = { "PATH=/usr/bin:/bin", NULL };
 
@@ -27,7 +27,8 @@ now_ms(void)
 /* --- a keeper and its runner ---------------------------------------------- */
 
 static void
-on_ended(void *arg, uint64_t id, const struct run_end *end)
+on_ended(void *arg, uint64_t id, const struct run_end *end,
+    struct idem_bytes out)
 {
 	struct rig *g = arg;
 	struct rig_run **at, *run;
@@ -42,6 +43,13 @@ on_ended(void *arg, uint64_t id, const struct run_end *end)
 	*at = run->next;
 	run->end = *end;
 	run->done = true;
+	idem_buf_clear(&g->told);
+	idem_buf_append(&g->told, out.at, out.len);
+	if (!end->whole)
+		return;
+	run->out_len = out.len < RIG_OUT_MAX ? out.len : RIG_OUT_MAX - 1;
+	memcpy(run->out, out.at, run->out_len);
+	run->out[run->out_len] = '\0';
 }
 
 static void
@@ -59,18 +67,27 @@ static const struct runner_user user = { on_ended, on_lost };
  * the output that the harness reads to its end.  Only then may it be stopped.
  */
 static void
-be_a_keeper(int ready)
+be_a_keeper(const struct rig_options *o, int ready)
 {
+	const struct rlimit few = { o->file_max, o->file_max };
 	int null = open("/dev/null", O_WRONLY | O_CLOEXEC);
 
 	prctl(PR_SET_PDEATHSIG, SIGKILL);
 	if (null == -1 || dup2(null, STDOUT_FILENO) == -1 ||
+	    (o->err != 0 && dup2(o->err, STDERR_FILENO) == -1) ||
+	    (o->file_max != 0 && setrlimit(RLIMIT_FSIZE, &few) != 0) ||
 	    write(ready, "", 1) != 1)
 		_exit(1);
 }
 
 void
 rig_open(struct rig *g, uint32_t grace_ms)
+{
+	rig_open_so(g, &(struct rig_options){ .grace_ms = grace_ms });
+}
+
+void
+rig_open_so(struct rig *g, const struct rig_options *so)
 {
 	char ledger[64], error[256];
 	int ends[2], ready[2];
@@ -94,10 +111,10 @@ rig_open(struct rig *g, uint32_t grace_ms)
 	if (g->keeper == 0) {
 		const struct keeper_options o = {
 			.socket = ends[1], .shm = g->shm, .number = g->number,
-			.lock_folder = g->locks, .grace_ms = grace_ms
+			.grace_ms = so->grace_ms
 		};
 
-		be_a_keeper(ready[1]);
+		be_a_keeper(so, ready[1]);
 		_exit(keeper_main(&o));
 	}
 	close(ends[1]);
@@ -134,6 +151,7 @@ rig_close(struct rig *g)
 		waitpid(g->keeper, NULL, 0);
 	loop_free(g->loop);
 	shm_free(g->shm);
+	idem_buf_free(&g->told);
 	close(g->locks);
 	snprintf(path, sizeof path, "%s/ledger-run", g->folder);
 	clear_folder(path);
@@ -149,6 +167,30 @@ rig_sh(char *script)
 		.path = "/bin/sh", .limit_ms = 10000,
 		.sh = { "sh", "-c", script }
 	};
+}
+
+struct rig_run
+rig_spooled(char *script)
+{
+	struct rig_run run = rig_sh(script);
+
+	run.keyed = run.spooled = true;
+	run.limit_ms = 20000;
+	return run;
+}
+
+struct rig_run
+rig_spooled_until(char *script, int *go_on)
+{
+	struct rig_run run = rig_spooled(script);
+	int ends[2];
+
+	if (pipe2(ends, O_CLOEXEC) != 0)
+		bail_out("pipe2");
+	run.in = ends[0];
+	run.has_in = true;
+	*go_on = ends[1];
+	return run;
 }
 
 char *
@@ -173,6 +215,61 @@ rig_owner(struct rig *g, struct rig_run *run)
 	run->has_owner = true;
 }
 
+/* Won, and to be handed to the keeper. */
+static void
+make_note(struct rig *g, struct rig_run *run)
+{
+	struct idem_note note = {
+		.state = IDEM_NOTE_HANDED, .owner = run->owner, .attempt = 1,
+		.store = "ledger"
+	};
+
+	run->note = (struct idem_run_file){ -1, -1 };
+	if (!run->keyed)
+		return;
+	idem_boot_id(&note.boot);
+	if (idem_run_file_make(g->locks, &run->owner, &run->note) != 0 ||
+	    idem_note_write(run->note.file, &note) != 0)
+		bail_out("cannot make a note");
+}
+
+static int
+open_pipe(int *write_end)
+{
+	int ends[2];
+
+	if (pipe2(ends, O_CLOEXEC) != 0)
+		bail_out("pipe2");
+	fcntl(ends[0], F_SETFL, O_NONBLOCK);
+	*write_end = ends[1];
+	return ends[0];
+}
+
+/* Spooled, it has no pipe of ours; without one of its own, stderr is in it. */
+static void
+open_ends(struct rig_run *run, struct run_spec *spec)
+{
+	spec->in = run->has_in ? run->in : open("/dev/null",
+	    O_RDONLY | O_CLOEXEC);
+	spec->out = spec->err_read = run->out_fd = run->err_fd = -1;
+	if (!run->spooled)
+		run->out_fd = open_pipe(&spec->out);
+	if (run->own_err)
+		spec->err_read = run->err_fd = open_pipe(&spec->err);
+	else if (run->spooled)
+		spec->err = open("/dev/null", O_WRONLY | O_CLOEXEC);
+	else
+		spec->err = fcntl(spec->out, F_DUPFD_CLOEXEC, 0);
+}
+
+static void
+close_fd(int *fd)
+{
+	if (*fd >= 0)
+		close(*fd);
+	*fd = -1;
+}
+
 int
 rig_try(struct rig *g, struct rig_run *run)
 {
@@ -180,33 +277,73 @@ rig_try(struct rig *g, struct rig_run *run)
 		.path = run->path, .folder = run->folder,
 		.argv = run->argv != NULL ? run->argv : run->sh,
 		.envp = run->envp != NULL ? run->envp : no_environment,
-		.keyed = run->keyed, .limit_ms = run->limit_ms,
+		.spooled = run->spooled, .limit_ms = run->limit_ms,
 		.not_after_ms = run->not_after_ms
 	};
-	int out[2], answer;
+	int answer;
 
 	if (!run->has_owner)
 		rig_owner(g, run);
 	spec.owner = run->owner;
+	make_note(g, run);
+	spec.note = run->note;
+	if (run->has_file)
+		spec.note.file = run->file;
 	run->id = ++g->last_id;
 	spec.slot = run->no_slot ? -1 : shm_slot_get(g->shm, g->number);
 	if (spec.slot < 0 && !run->no_slot)
 		bail_out("no slot");
-	spec.in = run->has_in ? run->in : open("/dev/null",
-	    O_RDONLY | O_CLOEXEC);
-	if (pipe2(out, O_CLOEXEC) != 0)
-		bail_out("pipe2");
-	run->out_fd = out[0];
-	spec.out = out[1];
-	spec.err = fcntl(out[1], F_DUPFD_CLOEXEC, 0);
-	fcntl(out[0], F_SETFL, O_NONBLOCK);
+	open_ends(run, &spec);
 	answer = runner_start(g->runner, run->id, &spec);
 	if (answer != 0) {
-		close(out[0]);
+		close_fd(&run->out_fd);
+		close_fd(&run->err_fd);
+		if (run->keyed)
+			idem_run_file_remove(g->locks, &run->owner);
+		idem_run_file_free(&run->note);
 		shm_slot_put(g->shm, spec.slot, g->number);
 	}
 	return answer;
 }
+
+/* --- its last word -------------------------------------------------------- */
+
+void
+rig_settle(struct rig *g, struct rig_run *run)
+{
+	if (!run->keyed)
+		return;
+	idem_run_file_remove(g->locks, &run->owner);
+	if (g->runner != NULL)
+		runner_settled(g->runner, run->id);
+	idem_run_file_close(&run->note);
+}
+
+void
+rig_leave(struct rig *g, struct rig_run *run)
+{
+	runner_left(g->runner, run->id);
+	idem_run_file_close(&run->note);
+	close_fd(&run->err_fd);
+}
+
+void
+rig_drop_lobby(struct rig *g, struct rig_run *one, struct rig_run *two)
+{
+	struct rig_run *run[] = { one, two };
+	int i;
+
+	for (i = 0; i < 2; i++) {
+		if (run[i] == NULL)
+			continue;
+		idem_run_file_close(&run[i]->note);
+		close_fd(&run[i]->err_fd);
+	}
+	runner_free(g->runner);
+	g->runner = NULL;
+}
+
+/* --- starting and waiting ------------------------------------------------- */
 
 void
 rig_follow(struct rig *g, struct rig_run *run)
@@ -225,7 +362,7 @@ rig_ignore(struct rig *g, const struct rig_run *run)
 bool
 rig_await_all(struct rig *g)
 {
-	int64_t until = now_ms() + PATIENCE_MS;
+	int64_t until = now_ms() + RIG_PATIENCE_MS;
 
 	while (g->runs != NULL && now_ms() < until)
 		loop_turn(g->loop, until);
@@ -245,6 +382,8 @@ read_out(struct rig_run *run)
 {
 	ssize_t n;
 
+	if (run->out_fd < 0)
+		return;
 	do {
 		n = read(run->out_fd, run->out + run->out_len,
 		    sizeof run->out - run->out_len - 1);
@@ -257,7 +396,7 @@ read_out(struct rig_run *run)
 void
 rig_wait(struct rig *g, struct rig_run *run)
 {
-	int64_t until = now_ms() + PATIENCE_MS;
+	int64_t until = now_ms() + RIG_PATIENCE_MS;
 
 	while (!run->done) {
 		if (now_ms() > until)
@@ -266,7 +405,9 @@ rig_wait(struct rig *g, struct rig_run *run)
 		read_out(run);
 	}
 	read_out(run);
-	close(run->out_fd);
+	close_fd(&run->out_fd);
+	if (!run->end.started)
+		rig_settle(g, run);
 }
 
 void
@@ -279,7 +420,7 @@ rig_run(struct rig *g, struct rig_run *run)
 void
 rig_read_line(struct rig *g, struct rig_run *run)
 {
-	int64_t until = now_ms() + PATIENCE_MS;
+	int64_t until = now_ms() + RIG_PATIENCE_MS;
 
 	while (strchr(run->out, '\n') == NULL) {
 		if (now_ms() > until)
@@ -287,150 +428,4 @@ rig_read_line(struct rig *g, struct rig_run *run)
 		rig_pause(g, 1);
 		read_out(run);
 	}
-}
-
-/* --- looking -------------------------------------------------------------- */
-
-void
-rig_pause(struct rig *g, int64_t ms)
-{
-	int64_t until = now_ms() + ms;
-
-	do {
-		loop_turn(g->loop, until);
-	} while (now_ms() < until);
-}
-
-void
-rig_await_lost(struct rig *g)
-{
-	int64_t until = now_ms() + PATIENCE_MS;
-
-	while (g->lost == 0 && now_ms() < until)
-		loop_turn(g->loop, until);
-}
-
-enum idem_lock_state
-rig_lock(const struct rig *g, const struct rig_run *run)
-{
-	return idem_run_lock_state(g->locks, &run->owner);
-}
-
-enum idem_lock_state
-rig_await_lock(struct rig *g, const struct rig_run *run,
-    enum idem_lock_state state)
-{
-	int64_t until = now_ms() + PATIENCE_MS;
-
-	while (rig_lock(g, run) != state && now_ms() < until)
-		rig_pause(g, 1);
-	return rig_lock(g, run);
-}
-
-void
-rig_name(const struct rig_run *run, char name[48])
-{
-	idem_hex(run->owner.at, sizeof run->owner.at, name);
-}
-
-static int
-count_entries(DIR *dir)
-{
-	struct dirent *e;
-	int n = 0;
-
-	while (dir != NULL && (e = readdir(dir)) != NULL)
-		n += e->d_name[0] != '.';
-	if (dir != NULL)
-		closedir(dir);
-	return n;
-}
-
-int
-rig_lock_files(const struct rig *g)
-{
-	return count_entries(fdopendir(openat(g->locks, ".",
-	    O_RDONLY | O_DIRECTORY | O_CLOEXEC)));
-}
-
-int
-rig_descriptors(pid_t pid)
-{
-	char path[32];
-
-	snprintf(path, sizeof path, "/proc/%d/fd", (int)pid);
-	return count_entries(opendir(path));
-}
-
-int
-rig_await_descriptors(struct rig *g, int want)
-{
-	int64_t until = now_ms() + PATIENCE_MS;
-
-	while (rig_descriptors(g->keeper) != want && now_ms() < until)
-		rig_pause(g, 1);
-	return rig_descriptors(g->keeper);
-}
-
-bool
-rig_await_no_locks(struct rig *g)
-{
-	int64_t until = now_ms() + PATIENCE_MS;
-
-	while (rig_lock_files(g) > 0 && now_ms() < until)
-		rig_pause(g, 1);
-	return rig_lock_files(g) == 0;
-}
-
-int
-rig_slots_free(const struct rig *g)
-{
-	uint32_t i;
-	int n = 0;
-
-	for (i = 0; i < g->shm->slots; i++)
-		n += atomic_load(&g->shm->slot[i]) == 0;
-	return n;
-}
-
-bool
-rig_is_gone(pid_t pid)
-{
-	/* Ours by now, if its parent is gone. */
-	waitpid(pid, NULL, WNOHANG);
-	return kill(pid, 0) != 0;
-}
-
-bool
-rig_await_gone(struct rig *g, pid_t pid)
-{
-	int64_t until = now_ms() + PATIENCE_MS;
-	char path[48], line[256], *state;
-	FILE *f;
-
-	snprintf(path, sizeof path, "/proc/%d/stat", (int)pid);
-	while (!rig_is_gone(pid) && now_ms() < until) {
-		/* A zombie whose parent is stopped is gone enough. */
-		f = fopen(path, "r");
-		line[0] = '\0';
-		if (f != NULL) {
-			(void)!fgets(line, sizeof line, f);
-			fclose(f);
-		}
-		state = strrchr(line, ')');
-		if (state != NULL && state[2] == 'Z')
-			return true;
-		rig_pause(g, 5);
-	}
-	return rig_is_gone(pid);
-}
-
-int
-rig_lines(const char *text)
-{
-	int n = 0;
-
-	for (; *text != '\0'; text++)
-		n += *text == '\n';
-	return n;
 }

@@ -15,5 +15,7 @@ struct store_row {
 
 extern const struct store_row store_rows[];
 extern const size_t store_rows_len;
+extern const struct store_row store_rows_timed[];	/* store_rows_timed.c */
+extern const size_t store_rows_timed_len;
 
 #endif

@@ -226,6 +226,7 @@ options_of(struct trace *t, const struct words *w)
 		    option(w, "after") != NULL ?
 		    late + number(w, "after", 0) : 0,
 		.max = (uint32_t)number(w, "rows", 0),
+		.shrink_ms = number(w, "shrink", 0),
 		.pid = 7,
 		.issued_only = option(w, "issued") != NULL,
 		.strict = option(w, "strict") != NULL,
@@ -443,6 +444,22 @@ run_show(struct trace *t, const struct words *w, char *out, size_t out_size)
 	idem_store_answer_free(&a);
 }
 
+/* What a claimant is told to wait for. */
+static void
+run_left(struct trace *t, const struct words *w, char *out, size_t out_size)
+{
+	struct idem_store_call c = options_of(t, w);
+	struct idem_store_answer a;
+
+	c.op = IDEM_STORE_CLAIM;
+	claim_of(w, &c);
+	c.look_only = true;
+	idem_store_wait(t->store, &c, &a);
+	snprintf(out, out_size, "%lld",
+	    (long long)(a.result.record.lease_end - a.result.now_ms));
+	idem_store_answer_free(&a);
+}
+
 static void
 run_world(struct trace *t, const struct words *w, char *out, size_t out_size)
 {
@@ -527,6 +544,8 @@ trace_run(struct trace *t, const char *line, char *out, size_t out_size)
 	cut(&w, line);
 	if (strcmp(word(&w, 0), "show") == 0) {
 		run_show(t, &w, out, out_size);
+	} else if (strcmp(word(&w, 0), "left") == 0) {
+		run_left(t, &w, out, out_size);
 	} else if (call_of(t, &w, &c)) {
 		idem_store_wait(t->store, &c, &a);
 		say(&a.result, out, out_size);

@@ -20,9 +20,11 @@
  *	unknown K O N
  *	settle done|not-done|forget K BY OTHER N [ANSWER] [keep=N] [tombstone=N]
  *	list STATES [after=K] [rows=N]	keys; "more" if there may be some
- *	sweep [rows=N]			rows; "more"
+ *	sweep [rows=N] [shrink=N]	rows; "more"
  *	issue K O [keep=N]
  *	show K				state, attempt, owner; "absent"
+ *	left K O F G			of a claim that only looks: how long its
+ *					lease lasts yet
  *	boot +N, wall +N		time passes
  *	reboot				another boot id, boot clock at 0
  *	restart				close, open

@@ -21,7 +21,7 @@
 
 struct call {
 	char path[64], name[64], event[64];
-	char env[8][SHM_WHAT + 64];
+	char env[10][SHM_WHAT + 64];
 	int env_len;
 };
 
@@ -53,7 +53,7 @@ note_call(void *arg, const char *path, char *const *argv, char *const *envp)
 	snprintf(c->event, sizeof c->event, "%s", argv[1]);
 	if (argv[2] != NULL)
 		snprintf(c->event, sizeof c->event, "too many arguments");
-	for (i = 0; envp[i] != NULL && i < 8; i++)
+	for (i = 0; envp[i] != NULL && i < 10; i++)
 		snprintf(c->env[i], sizeof c->env[i], "%s", envp[i]);
 	c->env_len = i;
 	d->calls_len++;
@@ -172,11 +172,14 @@ test_one(void)
 	is(at(d, 1), "redis-away", "the command is called with the event");
 	is(d->calls[0].path, "/usr/lib/tell", "it is the one that was named");
 	is(d->calls[0].name, "/usr/lib/tell", "and is told its own name");
-	is_int(d->calls[0].env_len, 6, "it gets six variables");
+	is_int(d->calls[0].env_len, 8, "it gets eight variables");
 	is(last_env(d, "IDEM_EVENT"), "redis-away", "the event");
 	is(last_env(d, "IDEM_WHAT"), "redis at unix:/x: refused", "what it is");
 	is(last_env(d, "IDEM_INSTANCE"), "here:/run/idem", "who tells it");
 	is(last_env(d, "IDEM_LEFT_OUT"), "0", "how many were left out");
+	is(last_env(d, "IDEM_KEYS"), "", "no keys, where it is of none");
+	is(last_env(d, "IDEM_KEYS_LEFT_OUT"), "0", "nor such that are not "
+	    "said");
 	ok(strncmp(last_env(d, "PATH"), "/usr/", 5) == 0, "a plain PATH");
 	time = last_env(d, "IDEM_TIME");
 	ok(strlen(time) == 20 && time[10] == 'T' && time[19] == 'Z' &&
@@ -228,6 +231,76 @@ test_often(void)
 	is(last_env(d, "IDEM_WHAT"), "fourth", "the newest");
 	is(last_env(d, "IDEM_LEFT_OUT"), "2", "with a count of the others");
 	is(at(d, 30000), "nothing", "which are not told again");
+	close_desk(d);
+}
+
+static void
+tell_key(struct desk *d, unsigned n)
+{
+	struct idem_digest key = { .at = { 0xab, (uint8_t)n } };
+	char what[32];
+
+	snprintf(what, sizeof what, "key %u", n);
+	alert_tell_key(d->shm, ALERT_UNKNOWN_KEY, &key, what);
+}
+
+/* Whoever is told is to find each of them. */
+static void
+test_keys(void)
+{
+	struct desk *d = open_desk(1);
+	unsigned i;
+
+	tell_key(d, 1);
+	is(at(d, 0), "unknown-key", "a key is told");
+	is(last_env(d, "IDEM_KEYS"), "ab01000000000000", "by its digits");
+	tell_key(d, 2);
+	tell_key(d, 3);
+	tell_key(d, 2);
+	is(at(d, 10000), "unknown-key", "others are told as one");
+	is(last_env(d, "IDEM_WHAT"), "key 2", "in the words of the newest");
+	is(last_env(d, "IDEM_KEYS"), "ab02000000000000 ab03000000000000",
+	    "with the digits of all, once each");
+	is(last_env(d, "IDEM_LEFT_OUT"), "2", "with a count");
+	is(last_env(d, "IDEM_KEYS_LEFT_OUT"), "0", "and no key is left out");
+	for (i = 0; i < 100; i++)
+		tell_key(d, i);
+	is(at(d, 20000), "unknown-key", "so are a hundred");
+	is(last_env(d, "IDEM_KEYS"), "ab5c000000000000 ab5d000000000000 "
+	    "ab5e000000000000 ab5f000000000000 ab60000000000000 "
+	    "ab61000000000000 ab62000000000000 ab63000000000000",
+	    "with the last eight");
+	is(last_env(d, "IDEM_KEYS_LEFT_OUT"), "92", "and how many keys are "
+	    "left out");
+	close_desk(d);
+}
+
+/* What is known of a run; a path is the client's. */
+static void
+test_run(void)
+{
+	struct idem_note run = {
+		.why = IDEM_WHY_SIGNAL, .why_code = 9,
+		.what = "POST /a`b;$(c)", .route = "route at /etc/i.conf:3"
+	};
+	struct idem_digest key = { .at = { 0xcd } };
+	struct desk *d = open_desk(1);
+
+	alert_tell_run(d->shm, ALERT_UNKNOWN_KEY, &key, &run);
+	is(at(d, 0), "unknown-key", "a run is told");
+	is(last_env(d, "IDEM_WHAT"), "key cd00000000000000: POST /a?b???c?: "
+	    "ended by signal 9 (SIGKILL) (route at /etc/i.conf:3)",
+	    "with request, evidence and route, and nothing for a shell");
+	memset(run.what, 'x', sizeof run.what - 1);
+	memset(run.route, 'y', sizeof run.route - 1);
+	alert_tell_run(d->shm, ALERT_UNKNOWN_KEY, &key, &run);
+	is(at(d, 10000), "unknown-key", "one of long words too");
+	ok(strstr(last_env(d, "IDEM_WHAT"), "(SIGKILL) (yyy") != NULL,
+	    "of which each has some room");
+	alert_tell_run(d->shm, ALERT_UNKNOWN_KEY, &key, NULL);
+	is(at(d, 20000), "unknown-key", "and one of which nothing is known");
+	is(last_env(d, "IDEM_WHAT"), "key cd00000000000000", "but its key");
+	is(last_env(d, "IDEM_KEYS"), "cd00000000000000", "which is said");
 	close_desk(d);
 }
 
@@ -460,6 +533,8 @@ main(void)
 	test_one();
 	test_nobody();
 	test_often();
+	test_keys();
+	test_run();
 	test_one_at_a_time();
 	test_refused();
 	test_flaps();

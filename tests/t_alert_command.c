@@ -141,7 +141,7 @@ test_process(struct house *h)
 	close(open_fd);
 	has(contents(h->out), "arguments 1 redis-away", "with the event");
 	has(contents(h->out), "cwd /\n", "in the root folder");
-	has(contents(h->out), "\n6\n", "with six variables and none of ours");
+	has(contents(h->out), "\n8\n", "with eight variables and none of ours");
 	has(contents(h->out), "input /dev/null", "with nothing to read");
 	/* The shell itself may hold its script at 10 or above. */
 	has(contents(h->out), "open:\n", "no descriptor of ours");

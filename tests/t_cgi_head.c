@@ -71,7 +71,7 @@ static const struct {
 	  NULL, "A: 1\r\nB: 2\r\n", "", 200, 0 },
 	{ "fields that are ours to say are taken out",
 	  "Idempotency-Status: stored\nA: 1\nidempotent-replayed: true\n"
-	  "IDEMPOTENCY-STATUS: replayed\nB: 2\n\n",
+	  "IDEMPOTENCY-STATUS: replayed\nB: 2\nIdempotency-Keep: 9\n\n",
 	  NULL, "A: 1\r\nB: 2\r\n", "", 200, 0 },
 	{ "names that only begin like those are kept",
 	  "Dates: 1\nServe: 2\nT: 3\nStatus-Text: 4\n"

@@ -8,7 +8,8 @@
 
 /*
  * A short run of the two arbiters that promise to start a key once whatever
- * becomes of Redis; make check-long has the long ones, and the others.
+ * becomes of Redis, and one in which nothing but lobbies die; make check-long
+ * has the long ones, and the others.
  */
 #define RUN_MS 2500
 
@@ -25,7 +26,8 @@ seed(void)
 int
 main(void)
 {
-	static const char *const names[] = { "ledger", "token" };
+	static const char *const names[] = { "ledger", "token",
+		"lobbies-redis" };
 	uint32_t chance = seed();
 	struct chaos_run run;
 	size_t i;

@@ -57,6 +57,10 @@ static const struct row {
 	  P, { NULL }, 0 },
 	{ "tokens without a ledger", S T RUN A_TOKEN "kept_max = \"48MiB\"," P,
 	  { NULL }, 0 },
+	{ "a lease below the limit, which is renewed [idem:A5]",
+	  L R "lease = \"1s\", limit = \"1h\"," P, { NULL }, 0 },
+	{ "a probe that the ledger allows", L R "on_unknown = \"probe\", probe "
+	  "= \"/p\", spool = false," P, { NULL }, 0 },
 	{ "tokens that may run again", S T RUN A_TOKEN "on_unknown = retry(2),"
 	  P, { NULL }, 0 },
 
@@ -64,9 +68,16 @@ static const struct row {
 	{ "redis", S RUN A_REDIS P, { "route at c:2: arbiter is redis",
 	  "a flush, an eviction, an empty restart or the tail of a failover" },
 	  1 },
-	{ "setnx", S RUN A_REDIS "lease = \"9s\", scheme = \"setnx\"," P,
+	{ "setnx", S RUN A_REDIS "lease = \"9s\", limit = \"9s\", scheme = "
+	  "\"setnx\"," P,
 	  { "route at c:2: scheme is setnx", "a lost reply", "outlives its lease" },
 	  1 },
+	{ "a lease below the limit where none is renewed [idem:A5]",
+	  S RUN A_REDIS "lease = \"9s\", limit = \"10s\", scheme = "
+	  "\"setnx\"," P, { "which renews no lease", "as long as the limit" },
+	  2 },
+	{ "a measured one there [idem:A5]", S RUN A_REDIS "lease = \"auto\", "
+	  "scheme = \"setnx\"," P, { "which renews no lease" }, 2 },
 	{ "check", S RUN A_REDIS "scheme = \"check\"," P,
 	  { "route at c:2: scheme is check", "both run" }, 1 },
 	{ "memory", S RUN A_REDIS "on_outage = \"memory\"," P,
@@ -77,6 +88,8 @@ static const struct row {
 	  { "arbiter is redis", "on_outage is pass", "nothing stops" }, 2 },
 	{ "retry", S RUN A_REDIS "on_unknown = retry(2)," P,
 	  { "arbiter is redis", "retry with redis", "counts from one" }, 2 },
+	{ "a probe", S RUN A_REDIS "on_unknown = \"probe\", probe = \"/p\"," P,
+	  { "arbiter is redis", "probe with redis", "may look while" }, 2 },
 	{ "a Redis that is not used", L S R P, { "shared: no route" }, 1 },
 	{ "a cache that is not used", "cache = redis { url = \"unix:/r\" } " S
 	  T RUN A_TOKEN P, { "cache: ", "so it is not used" }, 1 },

@@ -23,6 +23,13 @@ static const struct row {
 	{ "the same", A P, A P, NULL, NULL, false },
 	{ "other times and limits", A P, A "keep = \"1h\", lease = \"1s\", "
 	  "required = true, on_unknown = retry(2)," P, NULL, NULL, false },
+	{ "another lease, tier and probe", A P, A "tier = \"quick\", lease = "
+	  "auto { max = \"1m\" }, on_unknown = \"probe\", probe = \"/q\", "
+	  "probe_limit = \"1s\"," P, NULL, NULL, false },
+	{ "another spool, signal and least keep", A P, A "spool = false, "
+	  "lost_signal = \"TERM\", keep_min = \"1m\"," P, NULL, NULL, false },
+	{ "another reserve", A P, "reserve = \"1GiB\"\n" A P,
+	  "reserve was 67108864 bytes and is now 1073741824", "restart", true },
 	{ "another queue", A P, "queue = 3\n" A P, NULL, NULL, false },
 	{ "another cache, a rest", A P, "local_cache = \"none\" rest = cgi {}\n"
 	  A P, NULL, NULL, false },

@@ -24,7 +24,8 @@ static const char *const words[] = { "listen", "ledger", "programs", "workers",
     "password", "password_file", "ca", "certificate", "private_key",
     "server_name", "prefix", "timeout", "budget", "look", "answer_max",
     "probe", "keys", "life", "rate", "burst", "scheme", "on_outage",
-    "form_token" };
+    "form_token", "tier", "retry_delay", "min", "max", "probe_limit", "spool",
+    "lost_signal", "keep_min", "reserve", "auto" };
 
 static char page[PAGE_MAX];
 
@@ -149,6 +150,12 @@ check_promises(void)
 		r.route.policy.arbiter = (enum idem_arbiter)i;
 		check_promise(c, "arbiter", &r, arbiters[i]);
 	}
+	r.route.policy.arbiter = IDEM_ARBITER_LEDGER;
+	r.route.policy.on_unknown = IDEM_RETRY;
+	check_promise(c, "on_unknown", &r, "retry");
+	r.route.policy.on_unknown = IDEM_PROBING;
+	check_promise(c, "on_unknown", &r, "probe");
+	r.route.policy.on_unknown = IDEM_BLOCK;
 	r.route.policy.arbiter = IDEM_ARBITER_REDIS;
 	for (i = 1; i < 3; i++) {
 		r.scheme = (enum idem_redis_scheme)i;
@@ -181,7 +188,7 @@ main(void)
 		check_example(++n, (struct idem_bytes){ at,
 		    (size_t)(end - at) });
 	}
-	is_int((long long)n, 8, "it has all its examples");
+	is_int((long long)n, 9, "it has all its examples");
 	conf_files_remove();
 	return done();
 }

@@ -26,6 +26,15 @@ static const struct {
 	{ "the ledger with retry", ALL R "on_unknown = retry(4)," P,
 	  "retry yes yes", "ledger - - retry", "file is deleted",
 	  "up to 4 times, each after the run before is surely dead" },
+	{ "the ledger with a probe", ALL R "on_unknown = \"probe\", probe = "
+	  "\"/p\"," P, "probe yes yes", "ledger - - probe", "file is deleted",
+	  "only by the word of its probe that nothing had happened; all get" },
+	{ "the ledger without a spool", ALL R "spool = false," P,
+	  "yes yes yes", "ledger - - block", "file is deleted",
+	  "as it is kept; a killed worker makes its keys unknown; fails" },
+	{ "a keep that may shrink", ALL R "keep = \"2h\", keep_min = \"90m\","
+	  P, "yes yes yes", "ledger - - block", "file is deleted",
+	  "for as long as it is kept, which is 90m when room is short; fails" },
 	{ "tokens", ALL R "arbiter = \"token\"," P,
 	  "yes or-unknown or-unknown", "token - - block", "by hand",
 	  "the same answer, or \"unknown\"" },
@@ -35,9 +44,16 @@ static const struct {
 	{ "redis", REDIS P, "while while while", "redis script reject block",
 	  "flush, an eviction, an empty restart, the tail of a failover",
 	  "once while Redis remembers it" },
+	{ "redis with a probe", REDIS "on_unknown = \"probe\", probe = "
+	  "\"/p\"," P, "while while while", "redis script reject probe",
+	  "flush", "had happened, while Redis remembers it; all get" },
 	{ "redis with retry", REDIS "on_unknown = retry(2)," P,
 	  "while while while", "redis script reject retry", "flush",
-	  "once while Redis" },
+	  "a key runs up to 2 times while Redis remembers it; all get" },
+	{ "retry of an application elsewhere", ALL R "on_unknown = retry(2), "
+	  "program = fastcgi { \"unix:/a\" } }", "retry yes yes",
+	  "ledger - - retry", "file is deleted",
+	  "up to 2 times, each when the limit of the run before is over" },
 	{ "setnx", REDIS "scheme = \"setnx\"," P, "no no no",
 	  "redis setnx reject block", "outlives its lease", "may run again" },
 	{ "check", REDIS "scheme = \"check\"," P, "no no no",
@@ -116,6 +132,21 @@ static const struct {
 	  "  arbiter      token\n", "budget 1s, name idem:/2\n",
 	  "  tokens       POST /.idem/token, 20 a second, 100 at once, 2 keys "
 	  "of /", "/good, life 5m\n  form token   idem_token\n" } },
+	{ "what is measured, and what a crash leaves", SECRET R "tier = "
+	  "\"quick\", lost_signal = \"USR1\", keep = \"2h\", keep_min = "
+	  "\"5m\", on_unknown = \"probe\", probe = \"/p\"," P, {
+	  "  on unknown   probe: /p, limit 10s\n",
+	  "  times        lease auto from 10s to 30s (2 mean runs and a retry "
+	  "after 5s; at first 30s), limit 30s, keep 2h (5m when room is short)"
+	  ", tombstone 7d, queue 30s\n",
+	  "  spool        on: a killed worker loses no answer\n",
+	  "  lost signal  SIGUSR1\n" } },
+	{ "no spool", SECRET R "spool = false," P, {
+	  "  on unknown   block\n", "lease 1m, limit 5m, keep 1d, tomb",
+	  "  spool        off: a killed worker makes its keys unknown\n" } },
+	{ "an application", SECRET R "program = fastcgi \"unix:/s\" }", {
+	  "  spool        not with fastcgi: a killed worker makes its keys "
+	  "unknown\n" } },
 	{ "tokens without an endpoint", "shared = redis { url = \"unix:/r\" } "
 	  "tokens = { keys = \"@/good\", path = false } " R
 	  "arbiter = \"token\"," P, { "  tokens       no endpoint, 2 keys" } },

@@ -20,8 +20,10 @@ static const struct row {
 	  "[/x for POST PATCH key=h:HTTP_IDEMPOTENCY_KEY,"
 	  "h:HTTP_X_IDEMPOTENCY_KEY required=0 user=0 guard=11 parts=63 "
 	  "unknown=block:3 progress=wait:10000 queue=30000 lease=60000 "
-	  "limit=300000 keep=86400000 tombstone=604800000 body=0 kept=16777216 "
-	  "anew=0 exit=0 by-request", "max=60000/300000 " } },
+	  "limit=300000 keep=86400000/86400000 tombstone=604800000 body=0 "
+	  "kept=16777216 anew=0 exit=0 spool=1 lost=0 probe=-:10000 auto=- "
+	  "by-request", "max=60000/300000 keep-max=86400000/86400000 "
+	  "reserve=67108864 " } },
 	{ "listen", "listen = \"unix:/s\" " R P, { "listen=unix:/s " } },
 	{ "a socket as fcgiwrap names it", "listen = \"tcp6:[::1]:9000\" " R P,
 	  { "listen=tcp:[::1]:9000 " } },
@@ -45,7 +47,7 @@ static const struct row {
 	  "route { path = \"/y\", keep = \"2h\"," P,
 	  { "[/x for POST PATCH key=h:HTTP_IDEMPOTENCY_KEY,"
 	  "h:HTTP_X_IDEMPOTENCY_KEY required=0 user=0 guard=11 parts=32 ",
-	  "keep=3600000 ", "[/y ", "keep=7200000 " } },
+	  "keep=3600000/3600000 ", "[/y ", "keep=7200000/7200000 " } },
 	{ "exceptions", R "except = { \"/x/a\", \"/x/b/**\" }," P,
 	  { "[/x except /x/a /x/b/** for " } },
 	{ "methods", R "methods = \"PUT\"," P, { " for PUT key" } },
@@ -61,7 +63,7 @@ static const struct row {
 	  R "key = function() end," P, { "key=F0 ", "key=F1 " } },
 	{ "content with a verified user [idem:D11]",
 	  R "key = content { window = \"10m\" }, scope = { user = \"verified\" "
-	  "}," P, { "key=content required", "user=1 ", "keep=600000 ",
+	  "}," P, { "key=content required", "user=1 ", "keep=600000/600000 ",
 	  "anew=1 " } },
 	{ "content with a session [idem:D12]",
 	  R "key = content { window = \"1s\" }, scope = { cookies = \"sid\" },"
@@ -98,8 +100,55 @@ static const struct row {
 	{ "202", R "in_progress = \"202\"," P, { "progress=202:" } },
 	{ "times", R "lease = \"100ms\", limit = \"15d\", keep = \"3650d\", "
 	  "tombstone = \"1ms\", queue_wait = \"5m\"," P,
-	  { "lease=100 limit=1296000000 ", "keep=315360000000 tombstone=1 ",
+	  { "lease=100 limit=1296000000 ",
+	  "keep=315360000000/315360000000 tombstone=1 ",
 	  "queue=300000 ", "max=100/1296000000 " } },
+	{ "a lease that is measured begins as any other",
+	  R "lease = \"auto\"," P, { "lease=60000 ",
+	  "auto=10000-300000+5000 ", "max=300000/300000 " } },
+	{ "it begins within its bounds", R "lease = auto { max = \"20s\" }," P,
+	  { "lease=20000 ", "auto=10000-20000+5000 ", "max=20000/" } },
+	{ "so it does where they are higher", R "lease = auto { retry_delay = "
+	  "\"1m\", min = \"2m\", max = \"1h\" }," P, { "lease=120000 ",
+	  "auto=120000-3600000+60000 ", "max=3600000/" } },
+	{ "a lease shorter than the limit, for it is renewed [idem:A5]",
+	  R "lease = \"1s\", limit = \"5s\"," P, { "lease=1000 limit=5000 ",
+	  "auto=- ", "warnings=0 " } },
+	{ "the tier of what is quick", R "tier = \"quick\"," P,
+	  { "lease=30000 limit=30000 ", "auto=10000-30000+5000 ",
+	  "max=30000/30000 " } },
+	{ "of what asks others", R "tier = \"external\"," P,
+	  { "lease=60000 limit=300000 ", "auto=60000-300000+30000 " } },
+	{ "and of a batch", R "tier = \"batch\"," P,
+	  { "lease=600000 limit=1800000 ", "auto=600000-1800000+60000 ",
+	  "max=1800000/1800000 " } },
+	{ "what a route says wins over its tier",
+	  R "limit = \"1m\", lease = auto { retry_delay = \"1s\" }, tier = "
+	  "\"quick\"," P, { "limit=60000 ", "auto=10000-30000+1000 " } },
+	{ "a lease of its own too", R "tier = \"batch\", lease = \"9s\"," P,
+	  { "lease=9000 limit=1800000 ", "auto=- ", "max=9000/" } },
+	{ "a tier, measured as it is", R "tier = \"quick\", lease = \"auto\","
+	  P, { "auto=10000-30000+5000 " } },
+	{ "a probe", R "on_unknown = \"probe\", probe = \"/p\"," P,
+	  { "unknown=probe:3 ", "probe=/p:10000 ", "warnings=0 " } },
+	{ "a probe and its limit", R "on_unknown = \"probe\", probe = \"/p\", "
+	  "probe_limit = \"1s\"," P, { "probe=/p:1000 " } },
+	{ "a probe before an application, with a warning", R "on_unknown = "
+	  "\"probe\", probe = \"/p\", program = fastcgi { \"unix:/s\" } }",
+	  { "probe=/p:", "warnings=1 ", "probe with fastcgi" } },
+	{ "no spool", R "spool = false," P, { "spool=0 lost=0 " } },
+	{ "an application has none", R "program = fastcgi \"unix:/s\" }",
+	  { "spool=0 " } },
+	{ "a signal", R "lost_signal = \"TERM\"," P, { "spool=1 lost=15 " } },
+	{ "no signal", R "lost_signal = \"none\"," P, { "lost=0 " } },
+	{ "a shorter keep when room is short", R "keep = \"1h\", keep_min = "
+	  "\"1m\"," P, { "keep=3600000/60000 ", "keep-max=3600000/60000 " } },
+	{ "the least of all routes is the largest", R "keep = \"1h\", keep_min "
+	  "= \"1m\"," P "route { path = \"/y\", keep = \"2m\"," P,
+	  { "keep=120000/120000 ", "keep-max=3600000/120000 " } },
+	{ "a reserve", "reserve = \"1GiB\" " R P, { "reserve=1073741824 " } },
+	{ "no reserve", "reserve = false " R P, { "reserve=0 " } },
+	{ "nor with a 0", "reserve = \"0\" " R P, { "reserve=0 " } },
 	{ "sizes", R "body_max = \"1KiB\", kept_max = \"512MiB\"," P,
 	  { "body=1024 kept=536870912 " } },
 	{ "keep no bodies", R "kept_max = \"0B\"," P, { "kept=0 " } },
@@ -222,6 +271,19 @@ policy(struct idem_buf *b, const struct idem_policy *p)
 }
 
 static void
+crash(struct idem_buf *b, const struct conf_route *c)
+{
+	idem_buf_printf(b, "spool=%d lost=%d probe=%s:%u ", c->spool,
+	    c->lost_signal, c->probe != NULL ? c->probe : "-",
+	    c->probe_limit_ms);
+	if (c->lease_auto)
+		idem_buf_printf(b, "auto=%u-%u+%u ", c->lease_min_ms,
+		    c->lease_max_ms, c->retry_ms);
+	else
+		idem_buf_text(b, "auto=- ");
+}
+
+static void
 route(struct idem_buf *b, const struct conf_route *c)
 {
 	const struct idem_route *r = &c->route;
@@ -235,10 +297,11 @@ route(struct idem_buf *b, const struct conf_route *c)
 	    r->policy.required, r->user_verified, r->guard_authorization,
 	    r->guard_user, r->parts);
 	policy(b, &r->policy);
-	idem_buf_printf(b, "limit=%u keep=%" PRId64 " tombstone=%" PRId64
-	    " body=%" PRIu64 " kept=%zu anew=%d exit=%d ", r->limit_ms,
-	    r->times.keep_ms, r->times.tombstone_ms, r->body_max, r->kept_max,
-	    r->anew, r->any_exit);
+	idem_buf_printf(b, "limit=%u keep=%" PRId64 "/%" PRId64 " tombstone=%"
+	    PRId64 " body=%" PRIu64 " kept=%zu anew=%d exit=%d ", r->limit_ms,
+	    r->times.keep_ms, r->times.keep_min_ms, r->times.tombstone_ms,
+	    r->body_max, r->kept_max, r->anew, r->any_exit);
+	crash(b, c);
 	program(b, &c->program);
 	words(b, "scope-cookies:", &r->scope_cookies);
 	words(b, " scope-variables:", &r->scope_variables);
@@ -272,8 +335,10 @@ describe(struct idem_buf *b, const struct conf *c)
 	words(b, "", &c->warnings);
 	for (i = 0; i < c->routes_len; i++)
 		route(b, &c->routes[i]);
-	idem_buf_printf(b, "max=%u/%u routes=%zu ", c->lease_max_ms,
-	    c->limit_max_ms, c->routes_len);
+	idem_buf_printf(b, "max=%u/%u keep-max=%" PRId64 "/%" PRId64
+	    " reserve=%" PRIu64 " routes=%zu ", c->lease_max_ms,
+	    c->limit_max_ms, c->keep_max_ms, c->keep_min_max_ms, c->reserve,
+	    c->routes_len);
 }
 
 static void

@@ -30,7 +30,7 @@ static const struct idem_policy journal = { TIMES, .attempts_max = 1,
 	"trouble unused reply:store-away "
 /* The same of a take-over. */
 #define TAKE_MAYBE FIRST "claim:take-over trouble unused wait:10 slot " \
-	"claim:take-over trouble unused reply:store-away "
+	"claim:take-over trouble unused reply:in-progress "
 
 static const struct world_row rows[] = {
 	/* --- a first run -------------------------------------------------- */
@@ -97,8 +97,41 @@ static const struct world_row rows[] = {
 	  "unknown 1 B" },
 	{ "a mark that the store refuses is not told", &block,
 	  "in-progress", ".r", "",
-	  FIRST "unused unknown:other trouble reply:store-away end",
+	  FIRST "unused unknown:other trouble reply:in-progress end",
 	  "in-progress 1 B" },
+
+	/* --- what a journal says ------------------------------------------ */
+	{ "a run that ended without its lobby is completed, and replayed",
+	  &block, "in-progress", "", "ended",
+	  FIRST "unused complete:other ended:completed claim:look "
+	  "reply:replayed:adopted cache end", "completed 1 B" },
+	{ "... also one that was unknown by then", &block,
+	  "unknown", "", "ended",
+	  FIRST "unused complete:other ended:completed claim:look "
+	  "reply:replayed:adopted cache end", "completed 1 B" },
+	{ "... and if the store will not have it, it is in progress", &block,
+	  "in-progress", ".r", "ended",
+	  FIRST "unused complete:other trouble reply:in-progress end",
+	  "in-progress 1 B" },
+	{ "a run that had not begun is released, and runs here", &block,
+	  "in-progress", "", "unbegun finished",
+	  FIRST "unused release:other ended:released claim:look slot:queued "
+	  "claim " RUN "stop " STORED, "completed 2 A" },
+	{ "... also one that was unknown by then", &block,
+	  "unknown", "", "unbegun finished",
+	  FIRST "unused release:other ended:released claim:look slot:queued "
+	  "claim " RUN "stop " STORED, "completed 2 A" },
+	{ "a store that is short of room is given the answer", &block,
+	  "absent", "", "finished pressed", FIRST RUN "stop " STORED,
+	  "completed 1 A" },
+	{ "a claim that cannot be noted is not sent", &block,
+	  "absent", "", "unnoted unnoted",
+	  "look slot unnoted unused wait:10 slot unnoted unused "
+	  "reply:no-space end", "absent" },
+	{ "... and one that can be later is", &block,
+	  "absent", "", "unnoted finished",
+	  "look slot unnoted unused wait:10 slot claim " RUN "stop " STORED,
+	  "completed 1 A" },
 
 	/* --- renewals ----------------------------------------------------- */
 	{ "a renewed lease is renewed again", &block,
@@ -273,6 +306,25 @@ check_claims(void)
 	run_named(&w, "what happened is stored and the slot not used");
 	ok(w.last.attempts_max == UINT32_MAX,
 	    "a probe may be asked as often as it takes");
+	run_named(&w, "a run that ended without its lobby is completed, and "
+	    "replayed");
+	is_int(w.kept_ms, WORLD_ADOPTED_MS,
+	    "another's answer is kept as its own route says");
+	run_named(&w, "a first run is stored, replied and cached");
+	is_int(w.kept_ms, WORLD_KEEP_MS, "an answer is kept its time");
+	ok(w.settled == IDEM_COMPLETE && !w.others_now,
+	    "what is surely in the store is known at the end");
+	run_named(&w, "a store that is short of room is given the answer");
+	is_int(w.kept_ms, WORLD_KEEP_MIN_MS,
+	    "a store that is short of room keeps it as long as promised");
+	is_int(w.kept_ms + w.stays_ms, WORLD_KEEP_MS + WORLD_TOMBSTONE_MS,
+	    "... and remembers the key for no less time than others do");
+	run_named(&w, "a dead run is marked, as the other's, and told");
+	ok(w.settled == IDEM_ADMIT && !w.others_now,
+	    "what was written for another is not ours");
+	run_named(&w, "a lost run that was cut changes nothing");
+	ok(w.settled == IDEM_ADMIT && w.others_now,
+	    "a write that was lost is known at the end");
 	run_named(&w, "under block an unknown record runs no more");
 	is_int(w.since_ms, WORLD_WALL_MS + 100,
 	    "since when a record is unknown is known");

@@ -66,7 +66,7 @@ only_in() {
 pure='breaker buf cache cgi_head fcgi_* form* gate* html_form* identity
 idem_lua key multipart params pattern* problem* record redis_class
 redis_slot redis_url redis_value redis_wire_bound reply request_path route*
-saved text token* verdict waiters'
+saved skew text token* verdict waiters'
 
 # What they may call: each other, memory and strings of the C library, and
 # what compilers put in.

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: ISC */
 #include "ctl_run.h"
 #include "identity.h"
+#include "journal.h"
 #include "run_lock.h"
 #include "saved.h"
 #include "store_trace.h"
@@ -197,6 +198,7 @@ static const struct row looking[] = {
 
 static const struct row alive[] = {
 	{ "show {k1}", 0, "run       alive", "a held lock means alive" },
+	{ "show {k1}", 0, "asked     POST /order", "with what was asked" },
 	{ "resolve {k1} done", 1, "is still going on",
 	  "a run that goes on is not resolved" },
 	{ "forget {k1}", 1, "is still going on", "nor forgotten" },
@@ -213,13 +215,13 @@ static const struct row settled[] = {
 	{ "resolve {k1} done --answer {d}/none.txt", 111, "none.txt",
 	  "one that is not there the system refuses" },
 	{ "resolve {k1} done --answer {d}/answer.txt", 0, "",
-	  "once its lock is free a run is dead, and resolved" },
+	  "once its lock is free a run is dead, and resolved [idem:B8]" },
 	{ "show {k1}", 0, "state     completed", "then it is completed" },
 	{ "resolve {k1} done", 1, "it is completed", "once" },
 	{ "resolve {k2} done --lease 1ms --limit 1ms --grace 1ms", 1,
 	  "may still be going on", "its own lease counts, whatever ours is" },
-	{ "resolve {k2} not-done --force", 0, "",
-	  "--force resolves what may go on" },
+	{ "resolve {k2} not-done --force", 0, "may still be running",
+	  "--force resolves what may go on, and says so" },
 	{ "show {k2}", 0, "state     issued", "not-done may run again" },
 	{ "resolve {k5} done --lease 1ms --limit 1ms --grace 1ms", 0, "",
 	  "past lease, limit and grace there is no need of force" },
@@ -314,25 +316,33 @@ test_client_key(void)
 	    "and resolved, since its boot is over");
 }
 
-/* The locks of runs of o1, which goes on, and nobody else. */
+/* The run of k1 by o1, which goes on, and nobody else's. */
 static void
 test_runs(void)
 {
-	struct idem_owner owner = trace_owner("o1");
+	struct idem_note run = {
+		.state = IDEM_NOTE_BEGUN,
+		.pid = 7,
+		.key = trace_digest("k1"),
+		.owner = trace_owner("o1"),
+		.attempt = 1,
+		.what = "POST /order"
+	};
+	struct idem_run_file file;
+	struct idem_evidence e;
 	char error[300];
 	int runs = idem_run_folder(NULL, path, true, error, sizeof error);
-	int lock;
 
-	if (runs < 0)
+	if (runs < 0 || !idem_boot_id(&run.boot))
 		bail_out("%s", error);
-	lock = idem_run_lock_make(runs, &owner);
-	if (lock < 0)
-		bail_out("no lock");
+	if (idem_run_file_make(runs, &run.owner, &file) != 0 ||
+	    idem_note_write(file.file, &run) != 0)
+		bail_out("no run file");
 	check_rows(alive, sizeof alive / sizeof *alive);
-	close(lock);
+	idem_run_file_close(&file);
 	check_rows(settled, sizeof settled / sizeof *settled);
-	is_int(idem_run_lock_state(runs, &owner), IDEM_LOCK_MISSING,
-	    "the lock of the dead run is removed");
+	idem_evidence(runs, &run.owner, &e, NULL);
+	is_int(e.lock, IDEM_RUN_MISSING, "the file of the dead run is removed");
 	close(runs);
 }
 

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: ISC */
 #include "ctl_run.h"
+#include "journal.h"
 #include "redis_store.h"
 #include "run_lock.h"
 #include "tap.h"
@@ -184,11 +185,19 @@ check_past(void)
 static void
 check_here(void)
 {
-	struct idem_owner owner = trace_owner("o8");
+	struct idem_note note = {
+		.state = IDEM_NOTE_BEGUN,
+		.key = trace_digest("k8"),
+		.owner = trace_owner("o8"),
+		.attempt = 1,
+		.what = "POST /k8"
+	};
+	struct idem_run_file file;
+	struct idem_evidence e;
 	struct idem_store_redis_options options = store.options;
 	struct trace t = store.t;
 	char run[100], out[200], error[300];
-	int runs, lock;
+	int runs;
 
 	snprintf(run, sizeof run, "%s/run", folder);
 	runs = idem_run_folder(run, NULL, true, error, sizeof error);
@@ -196,7 +205,10 @@ check_here(void)
 		bail_out("no folder of locks: %s", error);
 	t.store = idem_store_redis(&options);
 	trace_run(&t, "claim k8 o8 f8 g8", out, sizeof out);
-	lock = idem_run_lock_make(runs, &owner);
+	note.boot = options.boot;
+	if (idem_run_file_make(runs, &note.owner, &file) != 0 ||
+	    idem_note_write(file.file, &note) != 0)
+		bail_out("no run file");
 	ctl_run_is(0, "run       alive", "this host's run is alive while its "
 	    "lock is held", "show %s --run %s --redis %s", hex_of("k8"), run,
 	    redis.url);
@@ -205,14 +217,18 @@ check_here(void)
 	ctl_run_is(1, "is still going on", "and is not decided over",
 	    "resolve %s done --run %s --redis %s", hex_of("k8"), run,
 	    redis.url);
-	close(lock);
+	idem_run_file_close(&file);
 	ctl_run_is(0, "run       dead", "it is dead once it is free",
 	    "show %s --run %s --redis %s", hex_of("k8"), run, redis.url);
+	ctl_run_is(1, "  died       redis         1", "which is what nobody "
+	    "has settled", "unknown --run %s --redis %s", run, redis.url);
+	ctl_run_is(1, "POST /k8\n", "with what was asked",
+	    "unknown --run %s --redis %s", run, redis.url);
 	ctl_run_is(0, "", "and can be decided over at once",
 	    "resolve %s not-done --run %s --redis %s", hex_of("k8"), run,
 	    redis.url);
-	is_int(idem_run_lock_state(runs, &owner), IDEM_LOCK_MISSING,
-	    "after which its lock is gone");
+	idem_evidence(runs, &note.owner, &e, NULL);
+	is_int(e.lock, IDEM_RUN_MISSING, "after which its file is gone");
 	t.store->ops->close(t.store);
 	close(runs);
 	rmdir(run);

@@ -2,7 +2,6 @@
 #include "keeper.h"
 
 #include "keeper_rig.h"
-#include "run_lock.h"
 #include "tap.h"
 
 #include <errno.h>
@@ -18,7 +17,6 @@
 #include <unistd.h>
 
 #define MANY_RUNS 300
-#define KEEPER_FDS (3 + 4)	/* socket, locks, eventfd, signalfd */
 #define LIMIT_MS 600
 #define GRACE_MS 400
 #define LATE_LIMIT_MS 1000	/* so that it is ready before its limit */
@@ -88,14 +86,18 @@ test_refusals(struct rig *g)
 			.path = path, .argv = argv, .keyed = true,
 			.folder = refusals[i].folder, .limit_ms = 5000
 		};
-		rig_run(g, &run);
+		rig_start(g, &run);
+		rig_await_all(g);
 		ok(!run.end.started, "%s is not started", refusals[i].what);
 		is_int(run.end.problem, refusals[i].problem,
 		    "%s is the right problem", refusals[i].what);
 		is_int(run.end.error, refusals[i].error,
 		    "%s has its errno", refusals[i].what);
-		is_int(rig_lock(g, &run), IDEM_LOCK_MISSING,
-		    "%s leaves no lock", refusals[i].what);
+		is_int(rig_state(g, &run), IDEM_NOTE_NOT_BEGUN,
+		    "%s has not begun, its note says", refusals[i].what);
+		is_int(rig_lock(g, &run), IDEM_RUN_HELD,
+		    "%s leaves the lock to the lobby", refusals[i].what);
+		rig_wait(g, &run);
 	}
 	close(fd);
 	is_int(rig_slots_free(g), RIG_SLOTS, "and no slot is left taken");
@@ -108,11 +110,14 @@ test_late(struct rig *g)
 
 	run.keyed = true;
 	run.not_after_ms = idem_boot_ms(&idem_clock_real) - 1;
-	rig_run(g, &run);
+	rig_start(g, &run);
+	rig_await_all(g);
 	ok(!run.end.started && run.end.problem == IDEM_PROBLEM_BUSY &&
 	    run.end.error == ETIME, "a start past its time is none");
+	is_int(rig_state(g, &run), IDEM_NOTE_NOT_BEGUN, "nor does its note say "
+	    "that there was one");
+	rig_wait(g, &run);
 	is(run.out, "", "and the program did not run");
-	is_int(rig_lock(g, &run), IDEM_LOCK_MISSING, "nor is its lock left");
 	run = rig_sh("echo ran");
 	run.not_after_ms = idem_boot_ms(&idem_clock_real) + 60000;
 	rig_run(g, &run);
@@ -224,7 +229,7 @@ test_sizes(struct rig *g)
 		envp = make_environment(sizes[i].n, sizes[i].len);
 		run = rig_environment(envp);
 		rig_run(g, &run);
-		runner_settled(g->runner, run.id);
+		rig_settle(g, &run);
 		for (k = 0, total = 0; k < sizes[i].n; k++) {
 			total += strlen(strchr(envp[k], '=') + 1);
 			free(envp[k]);
@@ -247,7 +252,7 @@ test_descriptors(struct rig *g)
 
 	run.keyed = true;
 	rig_run(g, &run);
-	runner_settled(g->runner, run.id);
+	rig_settle(g, &run);
 	ok(strstr(run.out, " 0 -> ") != NULL && strstr(run.out, " 1 -> pipe")
 	    != NULL && strstr(run.out, " 2 -> pipe") != NULL,
 	    "it has 0, 1 and 2");
@@ -267,7 +272,7 @@ test_descriptors(struct rig *g)
 	    "and none is ignored");
 	run = rig_sh("ls /proc/$$/fd; true");
 	rig_run(g, &run);
-	is(run.out, "0\n1\n2\n", "without a key it has no lock");
+	is(run.out, "0\n1\n2\n", "without a note it has no lock");
 }
 
 static void
@@ -391,12 +396,41 @@ test_background(struct rig *g)
 	pid = atoi(run.out);
 	ok(run.end.status == 0 && !run.end.limit && !rig_is_gone(pid),
 	    "a background child lives on");
-	is_int(rig_lock(g, &run), IDEM_LOCK_HELD,
+	is_int(rig_lock(g, &run), IDEM_RUN_HELD,
 	    "the lock is held until the outcome is settled");
+	/* As a run that is unknown: its file stays, by another name. */
+	is_int(idem_journal_keep_unknown(g->locks, &run.owner), 0,
+	    "its file can be given another name");
 	runner_settled(g->runner, run.id);
-	is_int(rig_await_lock(g, &run, IDEM_LOCK_MISSING), IDEM_LOCK_MISSING,
-	    "then it is removed, whatever the child has open");
+	is_int(rig_await_lock(g, &run, IDEM_RUN_FREE), IDEM_RUN_FREE,
+	    "then it is unlocked, whatever the child has open");
+	is_int(rig_lock_files(g), 1, "and the keeper touches no names");
+	rig_settle(g, &run);
 	kill(pid, SIGKILL);
+}
+
+/* The signal goes to the program, not to its group, and only while it runs. */
+static void
+test_signal(struct rig *g)
+{
+	struct rig_run run = rig_sh("trap 'echo got; wait; exit 4' USR1; "
+	    "sh -c 'trap \"echo child\" USR1; echo ready; sleep 0.3' & "
+	    "while :; do wait; done");
+
+	rig_start(g, &run);
+	rig_read_line(g, &run);
+	runner_signal(g->runner, run.id, SIGUSR1);
+	rig_wait(g, &run);
+	is(run.out, "ready\ngot\n", "a signal comes to the program alone");
+	ok(WIFEXITED(run.end.status) && WEXITSTATUS(run.end.status) == 4 &&
+	    !run.end.limit, "and what it does then is its own end");
+	runner_signal(g->runner, run.id, SIGKILL);
+	runner_signal(g->runner, 12345, SIGKILL);
+	run = rig_sh("echo on");
+	rig_start(g, &run);
+	runner_signal(g->runner, run.id, -1);
+	rig_wait(g, &run);
+	is(run.out, "on\n", "a signal that is none is no harm");
 }
 
 /* --- locks ---------------------------------------------------------------- */
@@ -413,7 +447,9 @@ test_lock(struct rig *g)
 	run.in = ends[0];
 	run.has_in = true;
 	rig_start(g, &run);
-	is_int(rig_await_lock(g, &run, IDEM_LOCK_HELD), IDEM_LOCK_HELD,
+	is_int(rig_await_state(g, &run, IDEM_NOTE_BEGUN), IDEM_NOTE_BEGUN,
+	    "its note says that it has begun");
+	is_int(rig_lock(g, &run), IDEM_RUN_HELD,
 	    "the lock is held while the program runs");
 	is_int(rig_slots_free(g), RIG_SLOTS - 1, "and its slot is taken");
 	if (write(ends[1], "it\n", 3) != 3)
@@ -421,11 +457,12 @@ test_lock(struct rig *g)
 	rig_wait(g, &run);
 	is(run.out, "got it\n", "it runs to its end");
 	is_int(rig_slots_free(g), RIG_SLOTS, "its slot is free then");
-	is_int(rig_lock(g, &run), IDEM_LOCK_HELD, "its lock is not");
-	runner_settled(g->runner, run.id);
-	is_int(rig_await_lock(g, &run, IDEM_LOCK_MISSING), IDEM_LOCK_MISSING,
-	    "settled, it is gone");
-	runner_settled(g->runner, run.id);
+	is_int(rig_lock(g, &run), IDEM_RUN_HELD, "its lock is not");
+	rig_settle(g, &run);
+	is_int(rig_await_descriptors(g, RIG_KEEPER_FDS), RIG_KEEPER_FDS,
+	    "settled, the keeper has nothing of it");
+	rig_settle(g, &run);
+	runner_left(g->runner, run.id);
 	runner_kill(g->runner, 12345);
 	run = rig_sh("echo still");
 	rig_run(g, &run);
@@ -433,22 +470,56 @@ test_lock(struct rig *g)
 	close(ends[1]);
 }
 
-/* A lock that cannot be made is a start that cannot be. */
+/* Settled while it runs, as a run is that is unknown to its lobby. */
 static void
-test_lock_taken(struct rig *g)
+test_settled_before(struct rig *g)
+{
+	struct rig_run run = rig_sh("echo ready; read line; echo $line");
+	int ends[2];
+
+	if (pipe2(ends, O_CLOEXEC) != 0)
+		bail_out("pipe2");
+	run.keyed = true;
+	run.in = ends[0];
+	run.has_in = true;
+	rig_start(g, &run);
+	rig_read_line(g, &run);
+	idem_journal_keep_unknown(g->locks, &run.owner);
+	runner_settled(g->runner, run.id);
+	idem_run_file_close(&run.note);
+	rig_pause(g, 20);
+	is_int(rig_lock(g, &run), IDEM_RUN_HELD,
+	    "settled before its end, its lock is held until then");
+	if (write(ends[1], "end\n", 4) != 4)
+		bail_out("write");
+	rig_wait(g, &run);
+	is(run.out, "ready\nend\n", "and that is told");
+	is_int(rig_await_lock(g, &run, IDEM_RUN_FREE), IDEM_RUN_FREE,
+	    "and nobody need say a word more");
+	is_int(rig_state(g, &run), IDEM_NOTE_BEGUN, "it is no orphan");
+	rig_settle(g, &run);
+	close(ends[1]);
+}
+
+/* A run whose beginning cannot be written down does not begin. */
+static void
+test_no_mark(struct rig *g)
 {
 	struct rig_run run = rig_sh("echo ran");
+	char path[64];
 	int fd;
 
 	run.keyed = true;
 	rig_owner(g, &run);
-	fd = idem_run_lock_make(g->locks, &run.owner);
+	snprintf(path, sizeof path, "%s/not-a-run", g->folder);
+	fd = open(path, O_CREAT | O_RDONLY | O_CLOEXEC, 0600);
+	run.has_file = true;
+	run.file = fd;
 	rig_run(g, &run);
 	ok(!run.end.started && run.end.problem == IDEM_PROBLEM_BUSY &&
-	    run.end.error == EEXIST, "an owner starts once");
-	is_int(rig_lock(g, &run), IDEM_LOCK_HELD, "and the first is unharmed");
+	    run.end.error == EBADF, "without its mark it is not started");
+	is(run.out, "", "not at all");
 	close(fd);
-	idem_run_lock_remove(g->locks, &run.owner);
 }
 
 /* --- many ----------------------------------------------------------------- */
@@ -471,6 +542,7 @@ test_many(struct rig *g)
 			k = random >> 16;
 			runs[i] = rig_sh(scripts[k % 6]);
 			runs[i].keyed = k % 5 != 0;
+			runs[i].spooled = runs[i].keyed && k % 3 != 0;
 			runs[i].limit_ms = 20000;
 			if (k % 11 == 0)
 				runs[i].path = "/nowhere";
@@ -481,8 +553,7 @@ test_many(struct rig *g)
 		for (i = 0; i < RIG_SLOTS; i++, done_runs++) {
 			rig_wait(g, &runs[i]);
 			ended += runs[i].done;
-			if (runs[i].keyed && runs[i].end.started)
-				runner_settled(g->runner, runs[i].id);
+			rig_settle(g, &runs[i]);
 		}
 	}
 	is_int(ended, done_runs, "%u runs of all kinds end", done_runs);
@@ -490,7 +561,7 @@ test_many(struct rig *g)
 	runs[0] = rig_sh("exit 0");
 	rig_run(g, &runs[0]);	/* so that the last word was heard */
 	is_int(rig_lock_files(g), 0, "and no lock file");
-	is_int(rig_await_descriptors(g, KEEPER_FDS), KEEPER_FDS,
+	is_int(rig_await_descriptors(g, RIG_KEEPER_FDS), RIG_KEEPER_FDS,
 	    "and no descriptor");
 	is_int(rig_descriptors(getpid()), mine, "here neither");
 }
@@ -510,8 +581,10 @@ main(void)
 	test_limits(&g);
 	test_group(&g);
 	test_background(&g);
+	test_signal(&g);
 	test_lock(&g);
-	test_lock_taken(&g);
+	test_settled_before(&g);
+	test_no_mark(&g);
 	test_many(&g);
 	rig_close(&g);
 	return done();

@@ -2,7 +2,6 @@
 #include "keeper.h"
 
 #include "keeper_rig.h"
-#include "run_lock.h"
 #include "tap.h"
 
 #include <errno.h>
@@ -18,7 +17,6 @@
 #include <unistd.h>
 
 #define FLOOD_RUNS 400u
-#define KEEPER_FDS (3 + 4)	/* socket, locks, eventfd, signalfd */
 #define UNHEARD_RUNS 5000u	/* more than a keeper holds */
 #define GRACE_MS 400
 #define LATE_LIMIT_MS 1000	/* so that it is ready before its limit */
@@ -32,7 +30,7 @@ test_own_descriptors(void)
 
 	rig_open(&g, GRACE_MS);
 	rig_run(&g, &run);
-	is_int(rig_await_descriptors(&g, KEEPER_FDS), KEEPER_FDS,
+	is_int(rig_await_descriptors(&g, RIG_KEEPER_FDS), RIG_KEEPER_FDS,
 	    "a keeper keeps nothing of its parent's open");
 	rig_close(&g);
 	close(extra);
@@ -93,10 +91,10 @@ test_flood(void)
 	while (rig_try(&g, &last) == 0)	/* until not even a word fits */
 		rig_ignore(&g, &last);
 	for (i = 0; i < FLOOD_RUNS && runs != NULL; i++)
-		if (runs[i].end.started)
-			runner_settled(g.runner, runs[i].id);
+		rig_settle(&g, &runs[i]);
 	kill(g.keeper, SIGCONT);
-	ok(rig_await_no_locks(&g), "every settled lock is gone at last");
+	is_int(rig_await_descriptors(&g, RIG_KEEPER_FDS), RIG_KEEPER_FDS,
+	    "every settled run is let go at last");
 	last = rig_sh("echo again");
 	rig_run(&g, &last);
 	is(last.out, "again\n", "and it starts again");
@@ -157,7 +155,7 @@ test_stopped_keeper(void)
 	kill(g.keeper, SIGSTOP);
 	ok(rig_await_gone(&g, atoi(run.out)),
 	    "the alarm ends a program whose keeper is stopped");
-	is_int(rig_lock(&g, &run), IDEM_LOCK_HELD, "its lock is held still");
+	is_int(rig_lock(&g, &run), IDEM_RUN_HELD, "its lock is held still");
 	kill(g.keeper, SIGCONT);
 	rig_wait(&g, &run);
 	ok(run.end.limit, "that was its limit");
@@ -165,11 +163,50 @@ test_stopped_keeper(void)
 	rig_close(&g);
 }
 
+/* Its file says so much, and has nothing of its output. */
+static bool
+ended_empty(struct rig *g, const struct rig_run *run, int status)
+{
+	struct idem_evidence e;
+
+	return rig_await_trailer(g, run, &e) && e.trailer.status == status && !e.trailer.saved &&
+	    e.trailer.len == 0;
+}
+
+/* A lobby has saved its answer, and leaves it before it is stored. */
+static void
+test_saved(void)
+{
+	struct rig_run run = rig_sh("sleep 60 >/dev/null 2>&1 & echo $!");
+	struct idem_trailer trailer = { .saved = true };
+	struct idem_run_out out;
+	struct idem_evidence e;
+	struct rig g;
+
+	rig_open(&g, 1000);
+	run.keyed = true;
+	rig_run(&g, &run);
+	idem_run_out_init(&out, &run.owner);
+	idem_run_out_end(&out, run.note.file, idem_bytes_text("answer"),
+	    &trailer, 1);
+	rig_leave(&g, &run);
+	rig_await_descriptors(&g, RIG_KEEPER_FDS);
+	idem_evidence(g.locks, &run.owner, &e, NULL);
+	ok(e.ended && e.trailer.saved && e.trailer.len == strlen("answer"),
+	    "an answer that its lobby has saved stays in the file");
+	kill(atoi(run.out), SIGKILL);
+	rig_close(&g);
+}
+
+/*
+ * What a lobby leaves behind: a run that is over and one that goes on, both
+ * with a child that keeps their locks.
+ */
 static void
 test_lobby_gone(void)
 {
 	struct rig_run run = rig_sh("sleep 60 >/dev/null 2>&1 & echo $!; "
-	    "read line; exit 0"), ended;
+	    "read line; exit 3"), ended;
 	struct rig g;
 	int ends[2], status = -1;
 
@@ -186,14 +223,17 @@ test_lobby_gone(void)
 	rig_read_line(&g, &run);
 	shm_slot_get(g.shm, g.number);	/* for a run it never asks for */
 	is_int(rig_slots_free(&g), RIG_SLOTS - 2, "two slots are taken");
-	runner_free(g.runner);
-	g.runner = NULL;
-	is_int(rig_await_lock(&g, &ended, IDEM_LOCK_FREE), IDEM_LOCK_FREE,
-	    "without its lobby an unsettled run's lock is freed");
-	ok(kill(atoi(ended.out), SIGKILL) == 0,
-	    "though a background child has it open");
-	is_int(rig_lock(&g, &run), IDEM_LOCK_HELD,
-	    "a running one's is held");
+	rig_drop_lobby(&g, &ended, &run);
+	is_int(rig_await_state(&g, &ended, IDEM_NOTE_ORPHAN), IDEM_NOTE_ORPHAN,
+	    "without its lobby a run that is over is an orphan");
+	is_int(rig_await_state(&g, &run, IDEM_NOTE_ORPHAN), IDEM_NOTE_ORPHAN,
+	    "so is one that goes on");
+	is_int(rig_lock(&g, &ended), IDEM_RUN_HELD,
+	    "a background child of the first holds its lock");
+	ok(ended_empty(&g, &ended, 0), "but its file says that it ended");
+	ok(kill(atoi(ended.out), SIGKILL) == 0 && rig_await_lock(&g, &ended,
+	    IDEM_RUN_FREE) == IDEM_RUN_FREE, "and once it is gone nobody");
+	is_int(rig_lock(&g, &run), IDEM_RUN_HELD, "a running one's is held");
 	is_int(rig_slots_free(&g), RIG_SLOTS - 1,
 	    "and of the slots only its own");
 	ok(waitpid(g.keeper, &status, WNOHANG) == 0, "its keeper waits for it");
@@ -201,11 +241,95 @@ test_lobby_gone(void)
 	ok(waitpid(g.keeper, &status, 0) == g.keeper && status == 0,
 	    "and ends after it");
 	g.keeper = 0;
-	ok(rig_await_gone(&g, atoi(run.out)),
-	    "nothing of the run is left that nobody takes the answer of");
-	is_int(rig_lock(&g, &run), IDEM_LOCK_FREE,
-	    "its lock is free then, and the file is there");
-	is_int(rig_slots_free(&g), RIG_SLOTS, "so are all slots");
+	ok(!rig_is_gone(atoi(run.out)),
+	    "what it left behind on purpose lives on");
+	is_int(rig_lock(&g, &run), IDEM_RUN_HELD, "and keeps its lock");
+	ok(ended_empty(&g, &run, 3 << 8),
+	    "and that it ended is written down, though its answer is lost");
+	kill(atoi(run.out), SIGKILL);
+	is_int(rig_await_lock(&g, &run, IDEM_RUN_FREE), IDEM_RUN_FREE,
+	    "until it ends");
+	is_int(rig_slots_free(&g), RIG_SLOTS, "all slots are free");
+	rig_close(&g);
+}
+
+/* An orphan that does not end by itself takes all of its group along. */
+static void
+test_orphan_stopped(void)
+{
+	static const struct {
+		const char *what;
+		char *script;
+	} rows[] = {
+		{ "that is over its limit", "sh -c 'trap \"\" TERM; echo $$; "
+		    "while :; do sleep 60; done' & wait" },
+		{ "that a signal ends", "sleep 60 >/dev/null 2>&1 & echo $!; "
+		    "read line; kill -9 $$" },
+	};
+	struct rig_run run;
+	int ends[2];
+	struct rig g;
+	size_t i;
+
+	for (i = 0; i < sizeof rows / sizeof *rows; i++) {
+		rig_open(&g, 200);
+		if (pipe2(ends, O_CLOEXEC) != 0)
+			bail_out("pipe2");
+		run = rig_sh(rows[i].script);
+		run.keyed = true;
+		run.limit_ms = LATE_LIMIT_MS;
+		run.in = ends[0];
+		run.has_in = true;
+		rig_start(&g, &run);
+		rig_read_line(&g, &run);
+		rig_drop_lobby(&g, &run, NULL);
+		close(ends[1]);
+		ok(rig_await_gone(&g, atoi(run.out)),
+		    "of an orphan %s nothing is left", rows[i].what);
+		is_int(rig_await_lock(&g, &run, IDEM_RUN_FREE), IDEM_RUN_FREE,
+		    "and its lock is free");
+		is_int(rig_state(&g, &run), IDEM_NOTE_ORPHAN,
+		    "its file says that it was one");
+		rig_close(&g);
+	}
+}
+
+/* A lobby that lives may leave one run alone. */
+static void
+test_left(void)
+{
+	struct rig_run run = rig_sh("echo ready; read line; exit 5"), after;
+	struct rig g;
+	int ends[2];
+
+	rig_open(&g, GRACE_MS);
+	if (pipe2(ends, O_CLOEXEC) != 0)
+		bail_out("pipe2");
+	run.keyed = true;
+	run.in = ends[0];
+	run.has_in = true;
+	rig_start(&g, &run);
+	rig_read_line(&g, &run);
+	rig_leave(&g, &run);
+	is_int(rig_await_state(&g, &run, IDEM_NOTE_ORPHAN), IDEM_NOTE_ORPHAN,
+	    "a run that is left is an orphan at once");
+	is_int(rig_lock(&g, &run), IDEM_RUN_HELD, "it holds its lock");
+	close(ends[1]);
+	rig_wait(&g, &run);
+	is_int(WEXITSTATUS(run.end.status), 5, "its end is told all the same");
+	is_int(rig_await_lock(&g, &run, IDEM_RUN_FREE), IDEM_RUN_FREE,
+	    "and then its lock is free");
+	after = rig_sh("exit 6");
+	after.keyed = true;
+	rig_run(&g, &after);
+	is_int(rig_state(&g, &after), IDEM_NOTE_BEGUN, "one that has ended "
+	    "and is not left is no orphan");
+	rig_leave(&g, &after);
+	is_int(rig_await_lock(&g, &after, IDEM_RUN_FREE), IDEM_RUN_FREE,
+	    "left after its end, its lock is free");
+	is_int(rig_state(&g, &after), IDEM_NOTE_ORPHAN, "and it is an orphan");
+	is_int(rig_await_descriptors(&g, RIG_KEEPER_FDS), RIG_KEEPER_FDS,
+	    "the keeper has nothing of them");
 	rig_close(&g);
 }
 
@@ -227,10 +351,13 @@ test_keeper_killed(void)
 	is(other.out, "still\n", "only SIGKILL ends a keeper");
 	kill(g.keeper, SIGKILL);
 	rig_await_lost(&g);
+	idem_run_file_close(&run.note);
 	is_int(g.lost, 1, "its lobby hears of it, once");
 	ok(rig_await_gone(&g, atoi(run.out)), "its program dies with it");
-	is_int(rig_await_lock(&g, &run, IDEM_LOCK_FREE), IDEM_LOCK_FREE,
+	is_int(rig_await_lock(&g, &run, IDEM_RUN_FREE), IDEM_RUN_FREE,
 	    "and the lock is free");
+	is_int(rig_state(&g, &run), IDEM_NOTE_BEGUN,
+	    "its file says that it had begun, and no more");
 	is_int(rig_slots_free(&g), RIG_SLOTS - 1, "its slot is not");
 	shm_slots_of(g.shm, g.number);
 	is_int(rig_slots_free(&g), RIG_SLOTS, "until somebody frees it");
@@ -248,7 +375,10 @@ main(void)
 	test_flood();
 	test_unheard();
 	test_stopped_keeper();
+	test_saved();
 	test_lobby_gone();
+	test_orphan_stopped();
+	test_left();
 	test_keeper_killed();
 	return done();
 }

@@ -1,129 +1,157 @@
 /* SPDX-License-Identifier: ISC */
-#include "rig.h"
+#include "buf.h"
 #include "tap.h"
 
+#include <glob.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <unistd.h>
 
 /*
- * A kill at every labelled point of a request, of the process that comes
- * there.  Whatever dies, the program starts at most once for the key, and
- * within lease + grace the key has an end that its client can see.
+ * Labels (label.h) are in a build that asked for them, each one, and in no
+ * other is anything of them: neither their names, nor what obeys them, nor the
+ * variable that it would read.  t_crash has what they are for.
  */
-#define LEASE_MS 1000
-#define END_MS 15000
+#ifdef IDEM_FAILPOINTS
+static const bool wanted = true;
+#else
+static const bool wanted = false;
+#endif
+#define NAMES 64
 
-static const struct {
-	const char *label;
-	int starts_min, starts_max;	/* of the first key */
-	const char *end;		/* `stored` or `replayed`, or `unknown` */
-	const char *program;		/* NULL: order */
-} points[] = {
-	/* Nothing was claimed: the client's next request runs. */
-	{ "claim", 1, 1, "answer", NULL },
-	/* Claimed, and dead: nobody can tell that it has not begun. */
-	{ "claim.done", 0, 0, "unknown", NULL },
-	{ "run", 0, 0, "unknown", NULL },
-	{ "keeper.start", 0, 0, "unknown", NULL },
-	{ "keeper.locked", 0, 0, "unknown", NULL },
-	{ "keeper.spawned", 0, 1, "unknown", NULL },
-	{ "keeper.reaped", 1, 1, "unknown", NULL },
-	/* The lobby has its answer, and needs the keeper no more. */
-	{ "keeper.told", 1, 1, "answer", NULL },
-	{ "keeper.settled", 1, 1, "answer", NULL },
-	{ "complete", 1, 1, "unknown", NULL },
-	/* It is in the ledger: only the answer is lost on its way. */
-	{ "complete.done", 1, 1, "answer", NULL },
-	{ "reply", 1, 1, "answer", NULL },
-	{ "unknown", 1, 1, "unknown", "dies" },
-	{ "unknown.done", 1, 1, "unknown", "dies" },
-	{ "release", 0, 0, "unknown", "missing" },
-	{ "release.done", 0, 0, "free", "missing" }
-};
-
-static bool
-is_answer(const char *says)
-{
-	return strcmp(says, "stored") == 0 || strcmp(says, "replayed") == 0;
-}
-
-/* Ask as a client would, until there is an end; what it was. */
 static const char *
-ask(struct rig *rig, char *end, size_t size)
+folder(const char *name)
 {
-	const struct rig_request request = {
-		.method = "POST", .path = "/order", .key = "\"point\"",
-		.query = "sleep=50", .body = idem_bytes_text("item=tea")
-	};
-	int64_t until = rig_now_ms() + END_MS;
-	struct rig_answer answer = { 0 };
-	const char *says;
+	const char *given = getenv(name);
 
-	snprintf(end, size, "none");
-	while (rig_now_ms() < until) {
-		rig_request(rig, &request, &answer);
-		says = answer.whole ?
-		    rig_field(&answer, "Idempotency-Status") : "";
-		snprintf(end, size, "%s", says);
-		if (is_answer(says))
-			snprintf(end, size, "answer");
-		else if (answer.status == 404)
-			snprintf(end, size, "free");
-		rig_answer_free(&answer);
-		if (strcmp(end, "answer") == 0 || strcmp(end, "free") == 0)
-			break;
-		if (strcmp(end, "unknown") == 0 && answer.status != 502 &&
-		    answer.status != 504)
-			break;
-		usleep(50 * 1000);	/* a client's pause between tries */
-	}
-	return end;
+	return given != NULL ? given : ".";
 }
 
 static void
-point(size_t i)
+slurp(const char *path, struct idem_buf *to)
 {
-	const char *program = points[i].program != NULL ? points[i].program :
-	    "order";
-	struct rig rig = { 0 };
-	char fail[128], end[64];
-	char *log;
-	long starts;
+	FILE *file = fopen(path, "rbe");
+	char piece[65536];
+	size_t n;
 
-	rig_open(&rig);
-	rig_order(&rig);
-	rig_program(&rig, "dies",
-	    "#!/bin/sh\necho point >> orders\nkill -9 $$\n");
-	snprintf(fail, sizeof fail, "%s=1*kill", points[i].label);
-	setenv("IDEM_FAILPOINTS", fail, 1);
-	if (rig_start(&rig, (const char *[]){ "--workers", "2", "-c", "4",
-	    "--lease", "1s", "--grace", "1s", "--limit", "5s", "--",
-	    rig_at(&rig, program), NULL }) == -1)
-		bail_out("idemd does not start");
-	is(ask(&rig, end, sizeof end), points[i].end,
-	    "killed at %s: the key's end", points[i].label);
-	starts = rig_lines(&rig, "orders", NULL);
-	ok(starts >= points[i].starts_min && starts <= points[i].starts_max,
-	    "killed at %s: %ld starts", points[i].label, starts);
-	rig_stop(&rig, 20000);
-	log = rig_slurp(&rig, "log");
-	ok(log != NULL && strstr(log, "signal=9") != NULL,
-	    "killed at %s: the point was reached", points[i].label);
-	free(log);
-	rig_end(&rig);
+	idem_buf_clear(to);
+	while (file != NULL && (n = fread(piece, 1, sizeof piece, file)) > 0)
+		idem_buf_append(to, piece, n);
+	if (file == NULL || !idem_buf_ok(to))
+		bail_out("%s cannot be read", path);
+	fclose(file);
+}
+
+static bool
+has(const struct idem_buf *file, const char *text)
+{
+	return memmem(file->at, file->len, text, strlen(text)) != NULL;
+}
+
+/* --- those of the sources ------------------------------------------------- */
+
+struct names {
+	char at[NAMES][48];
+	size_t len;
+};
+
+static void
+names_in(const char *path, struct names *names)
+{
+	static const char call[] = "IDEM_LABEL(\"";
+	struct idem_buf text = { 0 };
+	const char *at;
+
+	slurp(path, &text);
+	idem_buf_u8(&text, 0);
+	at = (const char *)text.at;
+	while ((at = strstr(at, call)) != NULL) {
+		at += sizeof call - 1;
+		if (names->len == NAMES)
+			bail_out("more than %d labels", NAMES);
+		snprintf(names->at[names->len++], sizeof names->at[0], "%.*s",
+		    (int)strcspn(at, "\""), at);
+	}
+	idem_buf_free(&text);
+}
+
+static void
+find_names(struct names *names)
+{
+	static const char *const where[] = { "lib/*.c", "fcgi/*.c" };
+	char pattern[600];
+	size_t i, n;
+	glob_t g;
+
+	for (i = 0; i < sizeof where / sizeof *where; i++) {
+		snprintf(pattern, sizeof pattern, "%s/%s",
+		    folder("top_srcdir"), where[i]);
+		if (glob(pattern, 0, NULL, &g) != 0)
+			bail_out("%s: nothing is there", pattern);
+		for (n = 0; n < g.gl_pathc; n++)
+			names_in(g.gl_pathv[n], names);
+		globfree(&g);
+	}
+}
+
+/* --- those of the programs ------------------------------------------------ */
+
+/* Others are words that a program has for other reasons too. */
+static bool
+is_its_own(const char *name)
+{
+	return strchr(name, '.') != NULL;
+}
+
+static void
+check(const char *program, const struct names *names)
+{
+	static const char *const tools[] = { "idem_label", "IDEM_FAILPOINTS" };
+	struct idem_buf file = { 0 };
+	unsigned found = 0, own = 0;
+	char path[600];
+	size_t i;
+
+	snprintf(path, sizeof path, "%s/%s", folder("top_builddir"), program);
+	slurp(path, &file);
+	for (i = 0; i < names->len; i++) {
+		if (!is_its_own(names->at[i]))
+			continue;
+		own++;
+		if (has(&file, names->at[i]))
+			found++;
+		if (has(&file, names->at[i]) != wanted)
+			note("%s: %s", program, names->at[i]);
+	}
+	ok(own > 10 && found == (wanted ? own : 0), "%s has %s of the %u "
+	    "labels: %u", program, wanted ? "all" : "none", own, found);
+	for (i = 0; i < sizeof tools / sizeof *tools; i++)
+		ok(has(&file, tools[i]) == wanted, "%s has %s in it: %s",
+		    program, tools[i], wanted ? "yes" : "no");
+	idem_buf_free(&file);
+}
+
+static void
+check_library(void)
+{
+	struct idem_buf file = { 0 };
+	char path[600];
+
+	snprintf(path, sizeof path, "%s/libidem.a", folder("top_builddir"));
+	slurp(path, &file);
+	ok(has(&file, "label.o/") == wanted, "the library has what obeys them: "
+	    "%s", wanted ? "yes" : "no");
+	idem_buf_free(&file);
 }
 
 int
 main(void)
 {
-	size_t i;
+	static struct names names;
 
-#ifndef IDEM_FAILPOINTS
-	skip_all("this build has no labels: ./configure --enable-failpoints");
-#endif
-	for (i = 0; i < sizeof points / sizeof *points; i++)
-		point(i);
+	find_names(&names);
+	check("idemd", &names);
+	check("idem-cgi", &names);
+	check_library();
 	return done();
 }

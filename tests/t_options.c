@@ -25,9 +25,11 @@ static const struct {
 } good[] = {
 	{ "nothing said is the defaults of the manual",
 	  { REST }, "socket=- ledger=/l create=0 programs=8 queue=64 "
-	  "keep=86400000 tombstone=604800000 limit=300000 grace=5000 root=- "
+	  "keep=86400000/86400000 tombstone=604800000 limit=300000 grace=5000 "
+	  "spool=1 probe=- reserve=67108864 root=- "
 	  "argv=/p,-x allow=- all=0 stderr=0 required=0 "
-	  "in-progress=wait:10000 on-unknown=block:3 lease=60000 arbiter=0 "
+	  "in-progress=wait:10000 on-unknown=block:3 lease=60000 auto=0 "
+	  "arbiter=0 "
 	  "route=/**:POST,PATCH max=60000/300000 rekey=0 " },
 	{ "-s is the socket", { "-s", "unix:/s", REST }, "socket=unix:/s " },
 	{ "so is --socket", { "--socket", "tcp:h:1", REST },
@@ -46,15 +48,27 @@ static const struct {
 	{ "--workers", { "--workers", "3", REST }, "workers=3 " },
 	{ "there are no more workers than programs",
 	  { "--workers", "64", "-c", "5", REST }, "workers=5 " },
-	{ "--keep in ms", { "--keep", "250ms", REST }, "keep=250 " },
-	{ "--keep in s", { "--keep", "1s", REST }, "keep=1000 " },
-	{ "--keep in m", { "--keep", "5m", REST }, "keep=300000 " },
-	{ "--keep in h", { "--keep", "24h", REST }, "keep=86400000 " },
+	{ "--keep in ms", { "--keep", "250ms", REST }, "keep=250/250 " },
+	{ "--keep in s", { "--keep", "1s", REST }, "keep=1000/1000 " },
+	{ "--keep in m", { "--keep", "5m", REST }, "keep=300000/300000 " },
+	{ "--keep in h", { "--keep", "24h", REST }, "keep=86400000/" },
 	{ "--keep for ten years", { "--keep", "3650d", REST },
-	  "keep=315360000000 " },
+	  "keep=315360000000/" },
 	{ "--tombstone", { "--tombstone", "30d", REST },
 	  "tombstone=2592000000 " },
-	{ "--lease", { "--lease", "1s", REST }, "lease=1000 " },
+	{ "--lease", { "--lease", "1s", REST }, "lease=1000 auto=0 " },
+	{ "--lease auto", { "--lease", "auto", REST }, "lease=60000 auto=1 " },
+	{ "of two leases the last counts", { "--lease", "auto", "--lease",
+	  "2s", REST }, "lease=2000 auto=0 " },
+	{ "its upper bound is the longest", { "--lease", "auto", REST },
+	  "max=300000/300000 " },
+	{ "--keep-min", { "--keep-min", "1h", REST },
+	  "keep=86400000/3600000 " },
+	{ "--keep-min before --keep", { "--keep-min", "1d", "--keep", "2d",
+	  REST }, "keep=172800000/86400000 " },
+	{ "--no-spool", { "--no-spool", REST }, "spool=0 " },
+	{ "--reserve", { "--reserve", "1GiB", REST }, "reserve=1073741824 " },
+	{ "--reserve may be none", { "--reserve", "0", REST }, "reserve=0 " },
 	{ "--limit", { "--limit", "15d", REST }, "limit=1296000000 " },
 	{ "--grace", { "--grace", "1ms", REST }, "grace=1 " },
 	{ "--on-unknown block", { "--on-unknown", "block", REST },
@@ -63,6 +77,12 @@ static const struct {
 	  "on-unknown=retry:3 " },
 	{ "--on-unknown retry:N", { "--on-unknown", "retry:1", REST },
 	  "on-unknown=retry:1 " },
+	{ "--on-unknown probe:PROGRAM", { "--on-unknown", "probe:/p:q", REST },
+	  "on-unknown=probe:3 " },
+	{ "and that is the probe", { "--on-unknown", "probe:/p:q", REST },
+	  "probe=/p:q " },
+	{ "of two words on the unknown the last counts", { "--on-unknown",
+	  "probe:/p", "--on-unknown", "block", REST }, "probe=- " },
 	{ "--in-progress wait", { "--in-progress", "wait", REST },
 	  "in-progress=wait:10000 " },
 	{ "--in-progress wait:TIME", { "--in-progress", "wait:3s", REST },
@@ -109,7 +129,7 @@ static const struct {
 	{ "--token-keys", { "--arbiter", "token", "--shared", "unix:/r",
 	  "--token-keys", keys, REST }, "arbiter=1 route=/**:POST,PATCH " },
 	{ "of two equal options the last counts",
-	  { "--keep", "1s", "--keep", "2s", REST }, "keep=2000 " },
+	  { "--keep", "1s", "--keep", "2s", REST }, "keep=2000/2000 " },
 };
 
 /* Each message names the option, the value, and what is right. */
@@ -224,9 +244,20 @@ static const struct {
 	{ "a grace that is no time", { "--grace", "soon", REST },
 	  { "--grace", "soon", "unit, such as 250ms" } },
 	{ "an unknown policy", { "--on-unknown", "ask", REST },
-	  { "--on-unknown", "ask", "block, retry and retry:N" } },
-	{ "a probe, as yet", { "--on-unknown", "probe", REST },
-	  { "--on-unknown", "probe", "not built yet" } },
+	  { "--on-unknown", "ask", "block, retry, retry:N and probe:/PROGRAM" }
+	},
+	{ "a probe of nothing", { "--on-unknown", "probe", REST },
+	  { "--on-unknown", " probe:", "probe:/PROGRAM" } },
+	{ "a relative probe", { "--on-unknown", "probe:p", REST },
+	  { "--on-unknown", " probe:p:", "probe:/PROGRAM" } },
+	{ "a least keep that is more than all", { "--keep-min", "25h", REST },
+	  { "--keep-min: ", "longer than --keep" } },
+	{ "a least keep without a unit", { "--keep-min", "1", REST },
+	  { "--keep-min", " 1:", "unit, such as 250ms" } },
+	{ "a reserve without a unit", { "--reserve", "64", REST },
+	  { "--reserve", " 64:", "unit, such as 512B, 64KiB" } },
+	{ "a reserve of a disk's maker", { "--reserve", "64MB", REST },
+	  { "--reserve", " 64MB:", "64KiB, 16MiB or 1GiB, nor 0" } },
 	{ "no starts in all", { "--on-unknown", "retry:0", REST },
 	  { "--on-unknown", "retry", "a number from 1 to 1000" } },
 	{ "retry without its number", { "--on-unknown", "retry:", REST },
@@ -268,18 +299,23 @@ describe(const struct options *o, char *to, size_t size)
 	describe_list(p->argv, argv, sizeof argv);
 	describe_list(p->allowed, allow, sizeof allow);
 	snprintf(to, size, "socket=%s ledger=%s create=%d programs=%u queue=%u "
-	    "keep=%" PRId64 " tombstone=%" PRId64 " limit=%u grace=%u root=%s "
+	    "keep=%" PRId64 "/%" PRId64 " tombstone=%" PRId64 " limit=%u "
+	    "grace=%u spool=%d probe=%s reserve=%" PRIu64 " root=%s "
 	    "argv=%s allow=%s all=%d stderr=%d required=%d in-progress=%s:%u "
-	    "on-unknown=%s:%u lease=%u arbiter=%d route=%s:%s,%s max=%u/%u "
+	    "on-unknown=%s:%u lease=%u auto=%d arbiter=%d route=%s:%s,%s "
+	    "max=%u/%u "
 	    "rekey=%d workers=%u cache=%s shared=%s run=%s scheme=%d "
 	    "outage=%d claim=%u call=%u ", c->socket != NULL ? c->socket : "-",
 	    c->ledger != NULL ? c->ledger : "-", c->create, c->programs,
-	    c->queue, r->times.keep_ms, r->times.tombstone_ms, r->limit_ms, c->grace_ms,
+	    c->queue, r->times.keep_ms, r->times.keep_min_ms,
+	    r->times.tombstone_ms, r->limit_ms, c->grace_ms, c->routes[0].spool,
+	    c->routes[0].probe != NULL ? c->routes[0].probe : "-", c->reserve,
 	    p->root != NULL ? p->root : "-", argv, allow, p->all_params,
 	    c->stderr_to_front, r->policy.required,
 	    in_progress[r->policy.in_progress], r->policy.wait_ms,
 	    on_unknown[r->policy.on_unknown], r->policy.attempts_max,
-	    r->policy.lease_ms, r->policy.arbiter, r->path, r->methods.at[0],
+	    r->policy.lease_ms, c->routes[0].lease_auto, r->policy.arbiter,
+	    r->path, r->methods.at[0],
 	    r->methods.at[1], c->lease_max_ms, c->limit_max_ms,
 	    o->accept_rekey, c->workers,
 	    c->cache != NULL ? c->cache->where : "-",
@@ -335,7 +371,8 @@ check_told(void)
 		"--on-unknown", "--keep", "--tombstone", "--lease", "--limit",
 		"--grace", "--config", "--check-config", "--explain",
 		"--accept-rekey", "--fcgiwrap-compat", "--arbiter", "--shared",
-		"--cache", "--scheme", "--on-outage", "--token-keys", "--run",
+		"--keep-min", "--no-spool", "--reserve", "--cache",
+		"--scheme", "--on-outage", "--token-keys", "--run",
 		" -s,", " -c,", " -f ",
 		" -p ", " -h,"
 	};
@@ -395,6 +432,30 @@ check_times(void)
 	    !options_time("1s ", INT64_MAX, &ms), "anything else is no time");
 }
 
+static void
+check_sizes(void)
+{
+	uint64_t size = 7;
+
+	ok(options_size("0B", UINT64_MAX, &size) && size == 0 &&
+	    options_size("3B", 3, &size) && size == 3 &&
+	    options_size("2KiB", 2048, &size) && size == 2048 &&
+	    options_size("5MiB", UINT64_MAX, &size) && size == 5 << 20 &&
+	    options_size("4294967295GiB", UINT64_MAX, &size) &&
+	    size == UINT64_C(4294967295) << 30,
+	    "a size is so many of its unit, up to its limit");
+	ok(!options_size("4B", 3, &size) &&
+	    !options_size("4294967296B", UINT64_MAX, &size),
+	    "over the limit, or 32 bits of them, it is none");
+	ok(!options_size("", UINT64_MAX, &size) &&
+	    !options_size("1", UINT64_MAX, &size) &&
+	    !options_size("1MB", UINT64_MAX, &size) &&
+	    !options_size("1kiB", UINT64_MAX, &size) &&
+	    !options_size(" 1B", UINT64_MAX, &size) &&
+	    !options_size("1B ", UINT64_MAX, &size) &&
+	    !options_size("-1B", UINT64_MAX, &size), "anything else is none");
+}
+
 /* Of a token. */
 static void
 make_keys(void)
@@ -412,6 +473,7 @@ main(void)
 {
 	make_keys();
 	check_times();
+	check_sizes();
 	check_good();
 	check_bad();
 	check_told();

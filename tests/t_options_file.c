@@ -24,6 +24,8 @@ static const char absent[] =
     "run = \"/nowhere/run\" alert = \"/nowhere/tell\"\n"
     "shared = redis { url = \"unix:/nowhere/r\" } cache = shared\n"
     "route { path = \"/x\", program = cgi { \"/bin/sh -c\" } }\n"
+    "route { path = \"/p\", on_unknown = \"probe\", probe = \"/nowhere/p\", "
+    "program = cgi {} }\n"
     "route { path = \"/y\", program = cgi { root = \"/etc/passwd\", "
     "allow = \"/etc/passwd\" } }\n"
     "rest = fastcgi \"unix:/nowhere/s\"\n";
@@ -98,6 +100,9 @@ check_both(void)
 {
 	static const char *const both[][3] = {
 		{ "--keep", "1h", "keep = \"24h\" in a route" },
+		{ "--keep-min", "1h", "keep_min = \"1h\" in a route" },
+		{ "--no-spool", NULL, "spool = false" },
+		{ "--reserve", "1MiB", "reserve = \"64MiB\"" },
 		{ "--tombstone", "1h", "tombstone = " },
 		{ "--lease", "1s", "lease = " },
 		{ "--limit", "1s", "limit = " },
@@ -166,6 +171,8 @@ static const struct {
 	  "--check-config" }, 100, { "warning: run: /nowhere/run: No such",
 	  "alert: program /nowhere/tell: No such",
 	  "shared: redis unix:/nowhere/r: No such" } },
+	{ "and a probe", { "--config", other, "--check-config" }, 100,
+	  { "probe: program /nowhere/p: No such" } },
 	{ "a check and an explanation", { "--config", file, "--check-config",
 	  "--explain", "POST", "/x" }, 100, { "ok, 1 route", "applies" } },
 };

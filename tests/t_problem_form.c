@@ -29,6 +29,7 @@ static const struct {
 	{ IDEM_PROBLEM_KEY_EXPIRED, 409, "expired", "key-expired", false },
 	{ IDEM_PROBLEM_STORE_AWAY, 503, "not-started", "store-away", true },
 	{ IDEM_PROBLEM_BUSY, 503, "not-started", "busy", true },
+	{ IDEM_PROBLEM_NO_SPACE, 503, "not-started", "no-space", true },
 	{ IDEM_PROBLEM_RELEASED, 503, "not-started", "released", true },
 	{ IDEM_PROBLEM_NO_PROGRAM, 404, "not-started", "no-program", false },
 	{ IDEM_PROBLEM_FORBIDDEN_PROGRAM, 403, "not-started",

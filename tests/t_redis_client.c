@@ -243,7 +243,8 @@ scripts(struct redis_rig *redis)
 	redis_rig_say(redis, "SCRIPT", "FLUSH", NULL);
 	is(redis_ask_script(&a, LIMIT_MS, &set_it, "s", "4"), "OK",
 	    "a server that forgot it is told again [redis:7]");
-	is(redis_rig_say(redis, "GET", "s", NULL), "4", "and runs it");
+	is(redis_rig_say(redis, "GET", "s", NULL), "4", "and runs it, and the "
+	    "reply is that of the second try [idem:C4]");
 	redis_ask_close(&a);
 }
 

@@ -408,7 +408,8 @@ anything(uint32_t seed)
 	}
 	note("%zu ok, %zu refused, %zu maybe", classes[IDEM_OK],
 	    classes[IDEM_CLASS_REFUSED], classes[IDEM_CLASS_MAYBE]);
-	is_int((long long)wrong, 0, "nobody is given another one's reply");
+	is_int((long long)wrong, 0, "nobody is given another one's reply "
+	    "[idem:C2]");
 	is_int((long long)twice, 0, "everybody is answered once");
 	is_int((long long)refused, 0, "what is refused never was there");
 	is_int((long long)late, 0, "nobody waits after his deadline");

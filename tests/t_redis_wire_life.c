@@ -332,7 +332,8 @@ drained(void)
 	redis_desk_until(&d, &t[2]);
 	ok(t[1].meaning.class == IDEM_CLASS_REFUSED && t[2].answers == 1 &&
 	    t[2].meaning.class == IDEM_OK && f.accepts == 2,
-	    "what it has is awaited, and what it has not goes to the next");
+	    "what it has is awaited, and what it has not goes to the next "
+	    "[idem:C3]");
 	finish(&f, &d);
 }
 

@@ -84,6 +84,7 @@ head_of(const struct rig_answer *answer, struct idem_buf *out)
 	while (at < body && (end = memchr(at, '\n', (size_t)(body - at)))) {
 		end++;
 		if (end < body && strncasecmp(at, "Idempotency-Status:", 19) &&
+		    strncasecmp(at, "Idempotency-Keep:", 17) &&
 		    strncasecmp(at, "Idempotent-Replayed:", 20))
 			idem_buf_append(out, at, (size_t)(end - at));
 		at = end;
@@ -152,6 +153,60 @@ each_answer(struct rig *rig)
 		one(rig, i);
 	is_int(starts(rig) - before, (long long)ANSWERS, "one start for each "
 	    "[idem:E4]");
+}
+
+/* --- where it is collected ------------------------------------------------ */
+
+#define LONGEST 300000
+
+/* Of its output, around what comes with the keeper's word, what is read of a
+   file at once, and what is kept in memory. */
+static const size_t lengths[] = {
+	9, 16383, 16384, 16385, 65535, 65536, 65537, 131072, 262144, 262153,
+	LONGEST
+};
+
+static void
+numbers(char *to, size_t len)
+{
+	char number[16];
+	size_t at = 0, i, n;
+
+	for (i = 1; at < len; i++) {
+		n = (size_t)snprintf(number, sizeof number, "%zu,", i);
+		if (n > len - at)
+			n = len - at;
+		memcpy(to + at, number, n);
+		at += n;
+	}
+}
+
+static void
+each_length(struct rig *rig)
+{
+	static const char head[] = "X-A: 1\n\n";
+	static char want[LONGEST];
+	char key[32], text[256];
+	struct rig_request request = { .method = "POST", .path = "/replay",
+		.key = key };
+	struct rig_answer answer;
+	size_t i, len;
+
+	numbers(want, sizeof want);
+	for (i = 0; i < 2 * sizeof lengths / sizeof *lengths; i++) {
+		len = lengths[i / 2] - strlen(head);
+		snprintf(text, sizeof text, "#!/bin/sh\nexec perl -e 'print "
+		    "\"X-A: 1\\n\\n\", substr(join(\"\", map { \"$_,\" } "
+		    "1..60000), 0, %zu)'\n", len);
+		rig_program(rig, "program", text);
+		snprintf(key, sizeof key, "length-%zu", i / 2);
+		rig_request(rig, &request, &answer);
+		is_bytes(answer.body.at, answer.body.len, want, len,
+		    "output of %zu bytes is an answer of %zu, %s",
+		    lengths[i / 2], len, i % 2 == 0 ? "as it was written" :
+		    "and when it is replayed");
+		rig_answer_free(&answer);
+	}
 }
 
 /* --- cookies -------------------------------------------------------------- */
@@ -267,6 +322,7 @@ main(void)
 	options[1] = rig_at(&rig, "program");
 	ask_start(&rig, options);
 	each_answer(&rig);
+	each_length(&rig);
 	all_cookies(&rig);
 	large(&rig, KEPT_MAX, true);
 	large(&rig, KEPT_MAX + 1, false);

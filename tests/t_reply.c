@@ -7,7 +7,9 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define REPLAY "Idempotency-Status: replayed\r\nIdempotent-Replayed: true\r\n"
+#define KEEP "Idempotency-Keep: 3600\r\n"
+#define REPLAY "Idempotency-Status: replayed\r\nIdempotent-Replayed: true\r\n" \
+	KEEP
 #define COOKIES "A: 1\r\nSet-Cookie: a=1\r\nB: 2\r\nset-cookie:b=2\r\n" \
 	"SET-COOKIE: c=3\r\n"
 
@@ -21,7 +23,8 @@ static const struct {
 } answers[] = {
 	{ "a first answer says that it is stored, and only that",
 	  "201 Made", "A: 1\r\n", IDEM_SAYS_STORED, false,
-	  "Status: 201 Made\r\nA: 1\r\nIdempotency-Status: stored\r\n\r\n" },
+	  "Status: 201 Made\r\nA: 1\r\n"
+	  "Idempotency-Status: stored\r\n" KEEP "\r\n" },
 	{ "a replay says so in both fields",
 	  "201 Made", "A: 1\r\n", IDEM_SAYS_REPLAYED, false,
 	  "Status: 201 Made\r\nA: 1\r\n" REPLAY "\r\n" },
@@ -32,13 +35,13 @@ static const struct {
 	  NULL, "A: 1\r\n", IDEM_SAYS_NONE, false, "A: 1\r\n\r\n" },
 	{ "an answer without lines has ours",
 	  "204", "", IDEM_SAYS_STORED, false,
-	  "Status: 204\r\nIdempotency-Status: stored\r\n\r\n" },
+	  "Status: 204\r\nIdempotency-Status: stored\r\n" KEEP "\r\n" },
 	{ "an answer without a body says so",
 	  NULL, "A: 1\r\n", IDEM_SAYS_STORED_WITHOUT_BODY, false,
-	  "A: 1\r\nIdempotency-Status: stored-without-body\r\n\r\n" },
+	  "A: 1\r\nIdempotency-Status: stored-without-body\r\n" KEEP "\r\n" },
 	{ "a first answer has its cookies",
 	  NULL, COOKIES, IDEM_SAYS_STORED, false,
-	  COOKIES "Idempotency-Status: stored\r\n\r\n" },
+	  COOKIES "Idempotency-Status: stored\r\n" KEEP "\r\n" },
 	{ "so has one that could not be recorded",
 	  NULL, COOKIES, IDEM_SAYS_UNRECORDED, false,
 	  COOKIES "Idempotency-Status: unrecorded\r\n\r\n" },
@@ -61,15 +64,15 @@ static const struct {
 	{ "where another origin may see the answer it may see our fields "
 	  "[idem:E12]", NULL, "access-control-allow-origin: *\r\n",
 	  IDEM_SAYS_STORED, false, "access-control-allow-origin: *\r\n"
-	  "Idempotency-Status: stored\r\n"
+	  "Idempotency-Status: stored\r\n" KEEP
 	  "Access-Control-Expose-Headers: Idempotency-Status, "
-	  "Idempotent-Replayed\r\n\r\n" },
+	  "Idempotent-Replayed, Idempotency-Keep\r\n\r\n" },
 	{ "where we say nothing there is nothing to see", NULL,
 	  "Access-Control-Allow-Origin: *\r\n", IDEM_SAYS_NONE, false,
 	  "Access-Control-Allow-Origin: *\r\n\r\n" },
 	{ "a first answer leaves out none of it",
 	  NULL, "X-Trace: 1\r\n", IDEM_SAYS_STORED, false,
-	  "X-Trace: 1\r\nIdempotency-Status: stored\r\n\r\n" },
+	  "X-Trace: 1\r\nIdempotency-Status: stored\r\n" KEEP "\r\n" },
 };
 
 static struct idem_saved
@@ -89,18 +92,72 @@ static void
 check_answers(void)
 {
 	static const char *const left_out[] = { "X-Trace" };
-	struct idem_replay replay = { .left_out = left_out, .left_out_len = 1 };
+	struct idem_reply_rule rule = { .keep_ms = 3600999,
+		.left_out = left_out, .left_out_len = 1 };
 	struct idem_saved s;
 	struct idem_buf head;
 	size_t i;
 
 	for (i = 0; i < sizeof answers / sizeof *answers; i++) {
 		head = (struct idem_buf){ 0 };
-		replay.identity = answers[i].identity;
+		rule.identity = answers[i].identity;
 		s = saved(answers[i].status, answers[i].lines);
-		idem_reply_answer(&head, &s, answers[i].says, &replay);
+		idem_reply_answer(&head, &s, answers[i].says, &rule);
 		is_bytes(head.at, head.len, answers[i].head,
 		    strlen(answers[i].head), "%s", answers[i].what);
+		idem_buf_free(&head);
+	}
+}
+
+/* How long it is kept, as each mark says it. */
+static void
+check_keep(void)
+{
+	static const struct {
+		const char *what;
+		enum idem_mark says;
+		int64_t keep_ms;
+		const char *has;	/* NULL: it is not said */
+	} rows[] = {
+		{ "a first answer says how long it is kept [idem:B17]",
+		  IDEM_SAYS_STORED, 86400000,
+		  "\r\nIdempotency-Keep: 86400\r\n" },
+		{ "so does a replay [idem:B17]", IDEM_SAYS_REPLAYED, 1000,
+		  "\r\nIdempotency-Keep: 1\r\n" },
+		{ "and one of which only the head is",
+		  IDEM_SAYS_STORED_WITHOUT_BODY, 2999,
+		  "\r\nIdempotency-Keep: 2\r\n" },
+		{ "less than a second is none", IDEM_SAYS_STORED, 999,
+		  "\r\nIdempotency-Keep: 0\r\n" },
+		{ "ten years are no longer than they are", IDEM_SAYS_STORED,
+		  INT64_C(315360000000),
+		  "\r\nIdempotency-Keep: 315360000\r\n" },
+		{ "where nothing is promised nothing is said", IDEM_SAYS_STORED,
+		  0, NULL },
+		{ "nor of what could not be recorded", IDEM_SAYS_UNRECORDED,
+		  1000, NULL },
+		{ "nor of what ran unprotected", IDEM_SAYS_UNPROTECTED, 1000,
+		  NULL },
+		{ "nor of what is free again", IDEM_SAYS_RELEASED, 1000, NULL },
+		{ "nor where a key is ignored", IDEM_SAYS_IGNORED, 1000, NULL },
+	};
+	struct idem_saved s = saved("200 OK", "A: 1\r\n");
+	struct idem_buf head;
+	const char *found;
+	size_t i;
+
+	for (i = 0; i < sizeof rows / sizeof *rows; i++) {
+		const struct idem_reply_rule rule = {
+			.keep_ms = rows[i].keep_ms
+		};
+
+		head = (struct idem_buf){ 0 };
+		idem_reply_answer(&head, &s, rows[i].says, &rule);
+		idem_buf_u8(&head, '\0');
+		found = strstr((char *)head.at, rows[i].has != NULL ?
+		    rows[i].has : "Idempotency-Keep");
+		ok((found != NULL) == (rows[i].has != NULL), "%s",
+		    rows[i].what);
 		idem_buf_free(&head);
 	}
 }
@@ -205,9 +262,10 @@ check_memory(void)
 {
 	const struct idem_problem_more more = { 0 };
 	struct idem_saved s = saved("200 OK", "A: 1\r\n");
+	const struct idem_reply_rule rule = { .keep_ms = 1000 };
 	struct idem_buf head = { .max = 16 };
 
-	idem_reply_answer(&head, &s, IDEM_SAYS_STORED, NULL);
+	idem_reply_answer(&head, &s, IDEM_SAYS_STORED, &rule);
 	ok(!idem_buf_ok(&head), "an answer for which there is no room says so");
 	idem_buf_clear(&head);
 	idem_reply_problem(&head, IDEM_PROBLEM_BUSY, IDEM_SAYS_NOT_STARTED,
@@ -240,6 +298,7 @@ main(void)
 	int p;
 
 	check_answers();
+	check_keep();
 	for (p = IDEM_PROBLEM_NONE + 1; p < IDEM_PROBLEMS; p++) {
 		check_problem((enum idem_problem)p, false);
 		check_problem((enum idem_problem)p, true);

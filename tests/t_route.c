@@ -104,6 +104,7 @@ test_default(void)
 	is(d->sources[1].name, "HTTP_X_IDEMPOTENCY_KEY", "or of the other");
 	is_int((long long)d->sources_len, 2, "and of nothing else");
 	is_int(d->times.keep_ms, 86400000, "an answer is kept for a day");
+	is_int(d->times.keep_min_ms, 86400000, "it is never kept for less");
 	is_int(d->times.tombstone_ms, 604800000, "its tombstone for a week");
 	ok(idem_route_source(d, IDEM_SOURCE_HEADER) == &d->sources[0],
 	    "the first source of a kind is found");

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: ISC */
 #include "run_lock.h"
 
+#include "journal.h"
 #include "tap.h"
 
 #include <dirent.h>
@@ -71,6 +72,22 @@ test_lease_of_others(void)
 	is_int(idem_run_proof(&record, 1000000 + 100 * LEASE + GRACE + 1, &here,
 	    IDEM_LOCK_MISSING, LEASE, LIMIT, GRACE), IDEM_PROOF_DEAD,
 	    "after them it is");
+}
+
+/* A store's numbers are a peer's. */
+static void
+test_times_without_end(void)
+{
+	const struct idem_record record = {
+		.state = IDEM_STATE_IN_PROGRESS, .boot = here,
+		.renewed_at = INT64_MAX - 1, .lease_end = INT64_MAX
+	};
+
+	is_int(idem_run_proof(&record, INT64_MAX, &here, IDEM_LOCK_MISSING,
+	    LEASE, LIMIT, GRACE), IDEM_PROOF_NONE,
+	    "a lease that never ends does not end");
+	is_int(idem_run_after(INT64_MIN, 5), INT64_MIN + 5,
+	    "and one of long ago is later by as much as any");
 }
 
 /* The same record in a store that other hosts share. */
@@ -340,12 +357,24 @@ test_heir(int folder)
 	close(ends[1]);
 }
 
-/* Old and free goes; what is held, new, or no lock stays. */
+/* A free lock with a note, which says who can settle it. */
+static void
+make_noted(int folder, const struct idem_owner *of)
+{
+	const struct idem_note note = { .owner = *of };
+	int fd = idem_run_lock_make(folder, of);
+
+	if (fd < 0 || idem_note_write(fd, &note) != 0)
+		bail_out("a note cannot be written");
+	close(fd);
+}
+
+/* Old and free goes; what is held, new, has a note, or is no lock stays. */
 static void
 test_tidy(int folder)
 {
 	static const struct idem_owner dead = { { 1 } }, alive = { { 2 } },
-	    young = { { 3 } };
+	    young = { { 3 } }, noted = { { 4 } };
 	const struct timespec old[2] = { { 1000, 0 }, { 1000, 0 } };
 	int held, fd;
 
@@ -355,6 +384,12 @@ test_tidy(int folder)
 	fd = openat(folder, "stats.1", O_CREAT | O_WRONLY | O_CLOEXEC, 0600);
 	futimens(fd, old);
 	close(fd);
+	fd = openat(folder, "unknown.01000000000000000000000000000000",
+	    O_CREAT | O_WRONLY | O_CLOEXEC, 0600);
+	futimens(fd, old);
+	close(fd);
+	make_noted(folder, &noted);
+	utimensat(folder, "04000000000000000000000000000000", old, 0);
 	utimensat(folder, "01000000000000000000000000000000", old, 0);
 	utimensat(folder, "02000000000000000000000000000000", old, 0);
 	idem_run_lock_tidy(folder, 2000 * 1000);
@@ -364,8 +399,14 @@ test_tidy(int folder)
 	    "an old one that is held is not");
 	is_int(idem_run_lock_state(folder, &young), IDEM_LOCK_FREE,
 	    "nor a new one that is free");
+	is_int(idem_run_lock_state(folder, &noted), IDEM_LOCK_FREE,
+	    "nor an old one with a note, by which it will be settled");
 	ok(faccessat(folder, "stats.1", F_OK, 0) == 0, "nor what is no lock");
+	ok(faccessat(folder, "unknown.01000000000000000000000000000000", F_OK,
+	    0) == 0, "nor what is kept of an unknown one");
 	close(held);
+	idem_run_lock_remove(folder, &noted);
+	unlinkat(folder, "unknown.01000000000000000000000000000000", 0);
 	idem_run_lock_remove(folder, &alive);
 	idem_run_lock_remove(folder, &young);
 	unlinkat(folder, "stats.1", 0);
@@ -421,6 +462,7 @@ main(void)
 	test_proofs();
 	test_shared_proofs();
 	test_lease_of_others();
+	test_times_without_end();
 	test_named_folder(folder, ledger);
 	fd = test_folder(ledger, path);
 	test_lock(fd);

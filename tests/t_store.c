@@ -123,6 +123,19 @@ run_row(const struct store_row *row, const char *name,
 		ledger_remove(path);
 }
 
+static size_t
+rows_len(void)
+{
+	return store_rows_len + store_rows_timed_len;
+}
+
+static const struct store_row *
+row_at(size_t i)
+{
+	return i < store_rows_len ? &store_rows[i] :
+	    &store_rows_timed[i - store_rows_len];
+}
+
 static void
 run_redis(void)
 {
@@ -131,13 +144,13 @@ run_redis(void)
 
 	if (missing == NULL)
 		redis_rig_start(&server, NULL);
-	for (i = 0; i < store_rows_len; i++) {
+	for (i = 0; i < rows_len(); i++) {
 		if (missing != NULL) {
-			skip(missing, "redis: %s", store_rows[i].what);
+			skip(missing, "redis: %s", row_at(i)->what);
 			continue;
 		}
 		redis_rig_say(&server, "FLUSHALL", NULL);
-		run_row(&store_rows[i], "redis", open_redis, NULL);
+		run_row(row_at(i), "redis", open_redis, NULL);
 	}
 	idem_redis_free(client);
 	redis_rig_end(&server);
@@ -152,11 +165,11 @@ main(void)
 	if (mkdtemp(folder) == NULL)
 		bail_out("no folder for the test");
 	snprintf(path, sizeof path, "%s/ledger.db", folder);
-	for (i = 0; i < store_rows_len; i++)
-		if (!store_rows[i].lasting)
-			run_row(&store_rows[i], "memory", open_memory, NULL);
-	for (i = 0; i < store_rows_len; i++)
-		run_row(&store_rows[i], "sqlite", open_sqlite, path);
+	for (i = 0; i < rows_len(); i++)
+		if (!row_at(i)->lasting)
+			run_row(row_at(i), "memory", open_memory, NULL);
+	for (i = 0; i < rows_len(); i++)
+		run_row(row_at(i), "sqlite", open_sqlite, path);
 	rmdir(folder);
 	run_redis();
 	return done();

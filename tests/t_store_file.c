@@ -100,7 +100,7 @@ static const struct {
 	{ "another program's database", "PRAGMA application_id = 7", NULL,
 	  "not a ledger of idem's" },
 	{ "a ledger of a newer schema",
-	  "UPDATE meta SET value = 2 WHERE name = 'schema'", NULL,
+	  "UPDATE meta SET value = 3 WHERE name = 'schema'", NULL,
 	  "newer idem" },
 	{ "a ledger without its schema's row",
 	  "DELETE FROM meta WHERE name = 'schema'", NULL, "incomplete" },
@@ -174,7 +174,8 @@ test_network(void)
 	    idem_sqlite_network(0xfe534d42) != NULL &&
 	    idem_sqlite_network(0x65735546) != NULL &&
 	    idem_sqlite_network(0x01021997) != NULL,
-	    "NFS, SMB, FUSE, virtiofs and 9p are network file systems");
+	    "NFS, SMB, FUSE, virtiofs and 9p are network file systems "
+	    "[idem:C19]");
 	ok(idem_sqlite_network(0xef53) == NULL &&
 	    idem_sqlite_network(0x58465342) == NULL &&
 	    idem_sqlite_network(0x9123683e) == NULL &&

@@ -182,7 +182,7 @@ test_many_on_one(void)
 		number[i] = idem_waiters_join(&w, flight, i);
 	is_int(w.flights[flight].count, MANY, "10,000 wait on one flight");
 	is_int(idem_waiters_join(&w, flight, i), IDEM_NOWHERE,
-	    "and not one more");
+	    "and not one more [idem:F8]");
 	for (i = 1; i < MANY; i += 3)
 		idem_waiters_leave(&w, number[i]);
 	idem_waiters_left(&w, flight);
@@ -216,7 +216,7 @@ test_many_flights(void)
 		    IDEM_NOWHERE;
 	is_int(wrong, 0, "10,000 flights have a waiter each");
 	is_int(lead(&w, digest(i), i, &found), IDEM_NOWHERE,
-	    "and there is not one flight more");
+	    "and there is not one flight more [idem:F8]");
 	for (i = 0; i < MANY; i++) {
 		found = find(&w, digest(i));
 		idem_waiters_left(&w, found);

@@ -8,6 +8,26 @@
 #include <stdlib.h>
 #include <string.h>
 
+/* What others count on. */
+static void
+check_route(const struct conf *c, const struct conf_route *r)
+{
+	const struct idem_policy *p = &r->route.policy;
+
+	fuzz_must(r->route.path != NULL && r->text != NULL);
+	fuzz_must(r->route.limit_ms <= c->limit_max_ms);
+	fuzz_must(p->lease_ms > 0 && p->lease_ms <= c->lease_max_ms);
+	fuzz_must(!r->lease_auto || (r->lease_min_ms <= p->lease_ms &&
+	    p->lease_ms <= r->lease_max_ms &&
+	    r->lease_max_ms <= c->lease_max_ms));
+	fuzz_must(r->route.times.keep_min_ms > 0 &&
+	    r->route.times.keep_min_ms <= r->route.times.keep_ms &&
+	    r->route.times.keep_min_ms <= c->keep_min_max_ms);
+	fuzz_must((r->probe != NULL) == (p->on_unknown == IDEM_PROBING));
+	fuzz_must(r->program.kind != PROGRAM_FASTCGI ||
+	    (!r->spool && r->lost_signal == 0));
+}
+
 /* All that is done with one that was read. */
 static void
 use_route(struct conf *c, const struct conf_route *r)
@@ -21,8 +41,7 @@ use_route(struct conf *c, const struct conf_route *r)
 	char error[700] = "";
 	int answer;
 
-	fuzz_must(r->route.path != NULL && r->text != NULL);
-	fuzz_must(r->route.limit_ms <= c->limit_max_ms);
+	check_route(c, r);
 	if (source == NULL)
 		return;
 	answer = conf_call(c, source->function, &params,

@@ -1,0 +1,444 @@
+/* SPDX-License-Identifier: ISC */
+#include "cases_world.h"
+#include "cgi_rig.h"
+#include "relay.h"
+#include "tap.h"
+
+#include <poll.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+/*
+ * Leases under trouble: everything is killed, a lobby sleeps, a renewal fails
+ * or is under way at the worst of times, or the claim had to wait.  A run that
+ * lives keeps its key; one that does not gives it up in time.
+ */
+#define RETRY "on_unknown = retry(2), "
+#define LEASE_MS 600
+#define GRACE_MS 400
+#define SETTLE_MS 1000		/* between two looks of whoever settles */
+#define SLACK_MS 2000
+
+/* For those who do not look at it. */
+static void
+end_held(struct cases_world *w, int fd, const char *what)
+{
+	struct rig_answer answer;
+
+	cases_end(w, fd, "200 stored", &answer, what);
+	rig_answer_free(&answer);
+}
+
+/* --- killed in a run ------------------------------------------------------ */
+
+static void
+killed(struct cases_world *w)
+{
+	bool retry = w->route != NULL;
+	int fd;
+
+	cases_world_start(w);
+	fd = cases_begin(w);
+	cases_ask_for(w, LEASE_MS, "409 in-progress", "it runs [idem:A1]");
+	cases_world_kill(&w->rig);
+	close(fd);
+	unlink(rig_at(&w->rig, "hold"));
+	cases_world_start(w);
+	cases_ask_until(w, LEASE_MS + GRACE_MS + SETTLE_MS + SLACK_MS,
+	    retry ? "200 stored" : "409 unknown", NULL, retry ?
+	    "all were killed, it is run again [idem:A1 idem:A21 idem:B9]" :
+	    "all were killed, nobody knows [idem:A1 idem:A21 idem:B9]");
+	is_int(starts(&w->rig), retry ? 2 : 1, "%s: starts [idem:A1 idem:A21]",
+	    w->text);
+}
+
+/* --- ten leases ----------------------------------------------------------- */
+
+static void
+ten_leases(struct cases_world *w)
+{
+	int fd;
+
+	cases_world_start(w);
+	fd = cases_begin(w);
+	cases_ask_for(w, 10 * LEASE_MS, "409 in-progress",
+	    "for ten leases it is nobody else's [idem:A21 idem:A24]");
+	end_held(w, fd, "then it ends [idem:A21]");
+	is_int(starts(&w->rig), 1, "%s: once [idem:A21]", w->text);
+}
+
+/* --- those who sweep ------------------------------------------------------ */
+
+#define SWEEPS 60
+
+/* Each call of idem-cgi looks through all that may have to be settled. */
+static void
+swept(struct cases_world *w)
+{
+	char conf[RIG_PATH + 16], route[400], key[24], got[64];
+	struct rig_answer answer;
+	int fd, i, good = 0, kept = 0;
+
+	if (!cgi_open(&w->rig))
+		bail_out("idem-cgi is not built");
+	rig_program(&w->rig, "quick",
+	    "#!/bin/sh\nprintf 'Status: 200\\n\\n'\n");
+	snprintf(route, sizeof route, "route { path = '/quick', "
+	    "arbiter = '%s', program = cgi { '%s' } }\n", w->arbiter,
+	    rig_at(&w->rig, "quick"));
+	w->more = route;
+	cases_world_start(w);
+	fd = cases_begin(w);
+	snprintf(conf, sizeof conf, "IDEM_CONFIG=%s",
+	    rig_at(&w->rig, "idem.conf"));
+	for (i = 0; i < SWEEPS; i++) {
+		snprintf(key, sizeof key, "sweep-%d", i);
+		cgi_ask(&w->rig, &(struct cgi_ask){ .program = "quick",
+		    .key = key, .env = (const char *const[]){ "IDEM_LEDGER",
+		    conf, NULL } }, &answer);
+		good += answer.status == 200;
+		rig_answer_free(&answer);
+		cases_asked(w, got, sizeof got);
+		kept += strcmp(got, "409 in-progress") == 0;
+	}
+	is_int(good, SWEEPS, "%s: %d processes come and sweep [idem:A24]",
+	    w->text, SWEEPS);
+	is_int(kept, SWEEPS, "%s: after each of them the run has its key "
+	    "[idem:A24]", w->text);
+	end_held(w, fd, "and ends well [idem:A24]");
+	for (i = 0, good = 0; i < SWEEPS; i++) {
+		snprintf(key, sizeof key, "sweep-%d", i);
+		cgi_ask(&w->rig, &(struct cgi_ask){ .program = "quick",
+		    .key = key, .env = (const char *const[]){ "IDEM_LEDGER",
+		    conf, NULL } }, &answer);
+		good += strcmp(rig_field(&answer, "Idempotency-Status"),
+		    "replayed") == 0;
+		rig_answer_free(&answer);
+	}
+	is_int(good, SWEEPS, "%s: nor is any answer gone [idem:A24]", w->text);
+	cgi_await_none(&w->rig);
+}
+
+/* --- a lobby that sleeps -------------------------------------------------- */
+
+/* Whose keeper has a child; 0: nobody's is seen. */
+static pid_t
+find_running(struct cases_world *w)
+{
+	char *log = rig_slurp(&w->rig, "log"), *at = log;
+	int keeper, lobby;
+	pid_t child, found = 0;
+
+	for (; at != NULL && (at = strstr(at, " keeper=")) != NULL; at++)
+		if (sscanf(at, " keeper=%d started lobby=%d", &keeper,
+		    &lobby) == 2 && rig_children(keeper, &child, 1) == 1)
+			found = lobby;
+	free(log);
+	return found;
+}
+
+static pid_t
+running_lobby(struct cases_world *w)
+{
+	int64_t until_ms = rig_now_ms() + CASES_WAIT_MS;
+	pid_t lobby;
+
+	while ((lobby = find_running(w)) == 0 && rig_now_ms() < until_ms)
+		poll(NULL, 0, 5);
+	if (lobby == 0)
+		bail_out("no keeper has a program");
+	return lobby;
+}
+
+static void
+sleeps(struct cases_world *w)
+{
+	struct rig_answer first, second;
+	int64_t until_ms;
+	char got[64];
+	pid_t lobby;
+	int fd, odd = 0;
+
+	cases_world_start(w);
+	fd = cases_begin(w);
+	lobby = running_lobby(w);
+	kill(lobby, SIGSTOP);
+	unlink(rig_at(&w->rig, "hold"));
+	until_ms = rig_now_ms() + LEASE_MS * 3 / 2;
+	while (rig_now_ms() < until_ms) {
+		cases_asked(w, got, sizeof got);
+		odd += strcmp(got, "409 in-progress") != 0 &&
+		    strcmp(got, "409 unknown") != 0 &&
+		    strcmp(got, "200 replayed") != 0;
+		poll(NULL, 0, 30);
+	}
+	kill(lobby, SIGCONT);
+	is_int(odd, 0, "%s: while it sleeps nobody else runs [idem:A8]",
+	    w->text);
+	ask_end(&w->rig, fd, &first);
+	ok(first.status == 200, "%s: it wakes and answers: %s [idem:A8]",
+	    w->text, rig_field(&first, "Idempotency-Status"));
+	rig_request(&w->rig, &cases_order, &second);
+	told(&second, "200 replayed", "%s: who comes next", w->text);
+	is_bytes(second.body.at, second.body.len, first.body.at,
+	    first.body.len, "%s: has the same answer [idem:A8]", w->text);
+	is_int(starts(&w->rig), 1, "%s: of one run [idem:A8]", w->text);
+	rig_answer_free(&first);
+	rig_answer_free(&second);
+}
+
+/* --- a renewal that fails ------------------------------------------------- */
+
+static void
+fails_once(struct cases_world *w)
+{
+	int fd;
+
+	cases_world_start(w);
+	fd = cases_begin(w);
+	redis_rig_say(&w->server, "ACL", "SETUSER", "default", "-@scripting",
+	    NULL);
+	ok(ask_await_logged(&w->rig, "renew", 1), "%s: a renewal is refused "
+	    "[idem:A9]", w->text);
+	redis_rig_say(&w->server, "ACL", "SETUSER", "default", "+@scripting",
+	    NULL);
+	cases_ask_until(w, SLACK_MS, "409 in-progress", NULL,
+	    "the next ones are not [idem:A9]");
+	cases_ask_for(w, 3 * LEASE_MS, "409 in-progress",
+	    "three leases later it still has its key [idem:A9]");
+	end_held(w, fd, "and ends well [idem:A9]");
+	is_int(starts(&w->rig), 1, "%s: once [idem:A9]", w->text);
+}
+
+/* --- ends beside renewals ------------------------------------------------- */
+
+#define ENDS 200
+#define AT_ONCE 20
+#define DELAY_MS 40		/* so that a renewal takes twice that */
+
+/* How many of its records have no time after which they go. */
+static int
+endless(struct redis_rig *redis, int *records)
+{
+	static char keys[64 * 1024];
+	char *key, *end;
+	int n = 0;
+
+	*records = 0;
+	snprintf(keys, sizeof keys, "%s", redis_rig_say(redis, "KEYS",
+	    "idem:*", NULL));
+	for (key = strtok_r(keys, "[ ]", &end); key != NULL;
+	    key = strtok_r(NULL, "[ ]", &end)) {
+		if (strlen(key) < 64)
+			continue;
+		++*records;
+		n += atol(redis_rig_say(redis, "PTTL", key, NULL)) <= 0;
+	}
+	return n;
+}
+
+static int
+end_some(struct cases_world *w, int number)
+{
+	static const char *const rests[] = { "HTTP_X_ROW=0.13",
+		"HTTP_X_ROW=0.17", "HTTP_X_ROW=0.20", "HTTP_X_ROW=0.23" };
+	int fds[AT_ONCE], i, stored = 0;
+	struct rig_answer answer;
+
+	for (i = 0; i < AT_ONCE; i++) {
+		const char *more[] = { rests[i % 4], NULL };
+		struct rig_request r = cases_order;
+		char key[32];
+
+		snprintf(key, sizeof key, "end-%d", number + i);
+		r.key = key;
+		r.more = more;
+		fds[i] = ask_begin(&w->rig, &r);
+	}
+	for (i = 0; i < AT_ONCE; i++) {
+		ask_end(&w->rig, fds[i], &answer);
+		stored += strcmp(rig_field(&answer, "Idempotency-Status"),
+		    "stored") == 0;
+		rig_answer_free(&answer);
+	}
+	return stored;
+}
+
+/* A third of a lease is 200 ms: then one leaves, and is back 80 ms later. */
+static void
+beside_renewals(struct cases_world *w)
+{
+	struct relay relay;
+	char link[RIG_PATH];
+	int i, stored = 0, left, records;
+
+	snprintf(link, sizeof link, "%s", rig_at(&w->rig, "link"));
+	relay_open(&relay, link, w->server.socket);
+	*relay.delay_ms = DELAY_MS;
+	w->link = link;
+	w->programs = AT_ONCE;
+	cases_world_start(w);
+	for (i = 0; i < ENDS; i += AT_ONCE)
+		stored += end_some(w, i);
+	is_int(stored, ENDS, "%s: %d runs end around their renewal [idem:A10]",
+	    w->text, ENDS);
+	poll(NULL, 0, 2 * LEASE_MS);	/* two periods, which it is about */
+	left = endless(&w->server, &records);
+	is_int(records, ENDS, "%s: there are as many records [idem:A10]",
+	    w->text);
+	is_int(left, 0, "%s: none of them is in progress, or for ever "
+	    "[idem:A10]", w->text);
+	relay_close(&relay);
+}
+
+/* --- a claim that had to wait --------------------------------------------- */
+
+static void
+waited(struct cases_world *w)
+{
+	struct rig_request other = cases_order;
+	int fd, behind;
+
+	w->programs = 1;
+	cases_world_start(w);
+	other.key = "before";
+	rig_file(&w->rig, "hold", "");
+	fd = ask_begin(&w->rig, &other);
+	await_starts(&w->rig, 1);
+	behind = ask_begin(&w->rig, &cases_order);
+	poll(NULL, 0, LEASE_MS * 3 / 2);	/* longer than a lease */
+	unlink(rig_at(&w->rig, "hold"));
+	close(fd);
+	rig_file(&w->rig, "hold", "");
+	if (starts(&w->rig) < 2)
+		await_starts(&w->rig, 2);
+	cases_ask_for(w, 2 * LEASE_MS, "409 in-progress",
+	    "who waited longer than a lease for its program has a lease of "
+	    "its own [idem:A2]");
+	end_held(w, behind, "and ends well [idem:A2]");
+	is_int(starts(&w->rig), 2, "%s: once [idem:A2]", w->text);
+}
+
+/* --- application servers that are killed ---------------------------------- */
+
+#define HITS 6
+
+static void
+start_backend(struct cases_world *w, struct rig *backend)
+{
+	char text[600];
+
+	snprintf(text, sizeof text, "workers = 1\nprograms = 8\n"
+	    "run = '%s/run'\nrest = cgi { '%s' }\n", backend->folder,
+	    rig_at(&w->rig, "order"));
+	rig_file(backend, "idem.conf", text);
+	ask_start(backend, (const char *[]){ "--config",
+	    rig_at(backend, "idem.conf"), NULL });
+	w->held->group[1] = backend->pid;
+}
+
+static void
+pool_killed(struct cases_world *w)
+{
+	struct rig backend;
+	struct rig_request r = cases_order;
+	struct rig_answer answer;
+	char program[RIG_PATH + 32], key[16];
+	int fds[HITS], i, cut = 0, settled = 0;
+	int64_t killed_ms;
+
+	rig_open(&backend);
+	backend.bare = true;
+	snprintf(program, sizeof program, "fastcgi { 'unix:%s' }",
+	    backend.socket);
+	w->program = program;
+	start_backend(w, &backend);
+	cases_world_start(w);
+	rig_file(&w->rig, "hold", "");
+	for (i = 0; i < HITS; i++) {
+		snprintf(key, sizeof key, "hit-%d", i);
+		r.key = key;
+		fds[i] = ask_begin(&w->rig, &r);
+	}
+	await_starts(&w->rig, HITS);
+	cases_world_kill(&backend);
+	killed_ms = rig_now_ms();
+	unlink(rig_at(&w->rig, "hold"));
+	for (i = 0; i < HITS; i++) {
+		ask_end(&w->rig, fds[i], &answer);
+		cut += answer.status == 502 || answer.status == 504;
+		rig_answer_free(&answer);
+	}
+	is_int(cut, HITS, "%s: all who were served by it are told [idem:A25]",
+	    w->text);
+	start_backend(w, &backend);
+	for (i = 0; i < HITS; i++) {
+		snprintf(key, sizeof key, "hit-%d", i);
+		r.key = key;
+		rig_request(&w->rig, &r, &answer);
+		settled += answer.status == 409 &&
+		    strcmp(rig_field(&answer, "Idempotency-Status"),
+		    "unknown") == 0;
+		rig_answer_free(&answer);
+	}
+	ok(settled == HITS && rig_now_ms() - killed_ms < LEASE_MS + SLACK_MS,
+	    "%s: their keys are settled when it is started again: %d "
+	    "[idem:A25]", w->text, settled);
+	cases_ask_until(w, SLACK_MS, "200 stored", NULL,
+	    "and a new one runs [idem:A25]");
+	is_int(starts(&w->rig), HITS + 1, "%s: starts [idem:A25]", w->text);
+	rig_end(&backend);
+	w->held->group[1] = 0;
+}
+
+/* --- rows ----------------------------------------------------------------- */
+
+static const struct {
+	const char *text, *arbiter;
+	void (*story)(struct cases_world *);
+	const char *route;
+} rows[] = {
+	{ "killed, ledger", "ledger", killed, NULL },
+	{ "killed, ledger, retry", "ledger", killed, RETRY },
+	{ "killed, redis", "redis", killed, NULL },
+	{ "ten leases, ledger", "ledger", ten_leases, RETRY },
+	{ "ten leases, redis", "redis", ten_leases, RETRY },
+	{ "swept, ledger", "ledger", swept, RETRY },
+	{ "swept, redis", "redis", swept, RETRY },
+	{ "a lobby sleeps, ledger", "ledger", sleeps, RETRY },
+	{ "a lobby sleeps, redis", "redis", sleeps, RETRY },
+	{ "a renewal fails", "redis", fails_once, RETRY },
+	{ "ends beside renewals", "redis", beside_renewals, NULL },
+	{ "queued, ledger", "ledger", waited, RETRY },
+	{ "queued, redis", "redis", waited, RETRY },
+	{ "backend killed, ledger", "ledger", pool_killed, NULL },
+	{ "backend killed, redis", "redis", pool_killed, NULL }
+};
+
+static void
+run_row(size_t i, void *arg, struct rows_held *held)
+{
+	struct cases_world w = { .text = rows[i].text,
+		.arbiter = rows[i].arbiter, .route = rows[i].route,
+		.workers = 2, .lease_ms = LEASE_MS, .grace_ms = GRACE_MS };
+
+	(void)arg;
+	if (cases_world_is_redis(&w) && redis_rig_missing() != NULL) {
+		skip(redis_rig_missing(), "%s", w.text);
+		return;
+	}
+	cases_world_open(&w, held);
+	rows[i].story(&w);
+	cases_world_close(&w);
+}
+
+int
+main(void)
+{
+	rows_at_once(sizeof rows / sizeof *rows, 7, run_row, NULL);
+	return done();
+}

@@ -1,0 +1,102 @@
+/* SPDX-License-Identifier: ISC */
+#include "ask.h"
+
+#include "tap.h"
+
+#include <poll.h>
+#include <stdio.h>
+#include <string.h>
+
+/* How long an answer is kept, as its client is told, and as it is. */
+#define KEEP_MS 2000
+
+static struct rig rig;
+
+static const struct rig_request short_one = { .method = "POST",
+    .path = "/short", .key = "a", .body = { "tea", 3 } };
+
+static void
+start(void)
+{
+	static const char conf[] = "workers = 1\n"
+	    "ledger = sqlite { path = '%s', create = true }\n"
+	    "local p = cgi { '%s/order' }\n"
+	    "route { path = '/short', keep = '2s', tombstone = '1h', "
+	    "program = p }\n"
+	    "route { path = '/least', keep = '2h', keep_min = '90s', "
+	    "program = p }\n"
+	    "route { path = '/big', kept_max = '10B', program = p }\n"
+	    "rest = p\n";
+	char text[1000];
+
+	rig_open(&rig);
+	rig_order(&rig);
+	snprintf(text, sizeof text, conf, rig.ledger, rig.folder);
+	rig_file(&rig, "idem.conf", text);
+	ask_start(&rig, (const char *[]){ "--config",
+	    rig_at(&rig, "idem.conf"), NULL });
+}
+
+static void
+says(const char *path, const char *want, const char *what)
+{
+	struct rig_answer answer;
+
+	rig_request(&rig, &(struct rig_request){ .method = "POST",
+	    .path = path, .key = path }, &answer);
+	is(rig_field(&answer, "Idempotency-Keep"), want, "%s", what);
+	rig_answer_free(&answer);
+}
+
+static void
+test_said(void)
+{
+	says("/least", "90", "a first answer says how long it is kept at "
+	    "least [idem:B17]");
+	says("/least", "90", "its replay says the same [idem:B17]");
+	says("/big", "86400", "of one that is too large its head is kept, for "
+	    "as long");
+	says("/big", "", "which is no answer to others");
+	says("/other", "", "where keys are ignored nothing is kept");
+}
+
+/* It is kept for as long as was said, and not run again after that. */
+static void
+test_kept(void)
+{
+	int64_t began_ms = rig_now_ms(), late_ms;
+	struct rig_answer answer;
+	bool replayed = true, early = false;
+
+	ask(&rig, &short_one, "201 stored", "an answer that is kept for 2 s");
+	/* A claim may wait for a store, but never so long. */
+	while (replayed && rig_now_ms() - began_ms < 30000) {
+		poll(NULL, 0, 20);
+		rig_request(&rig, &short_one, &answer);
+		late_ms = rig_now_ms() - began_ms;
+		replayed = strcmp(rig_field(&answer, "Idempotency-Status"),
+		    "replayed") == 0;
+		early = early || (!replayed && late_ms < KEEP_MS) ||
+		    (replayed && strcmp(rig_field(&answer,
+		    "Idempotency-Keep"), "2") != 0);
+		if (!replayed)
+			told(&answer, "409 expired", "and is expired after it "
+			    "[idem:B17]");
+		rig_answer_free(&answer);
+	}
+	ok(!early, "it is replayed until then, and says so [idem:B17]");
+	ok(!replayed, "it ends");
+	is_int(rig_lines(&rig, "orders", "a"), 1,
+	    "it was not run again [idem:B17]");
+}
+
+int
+main(void)
+{
+	start();
+	test_said();
+	test_kept();
+	is_int(rig_stop(&rig, 20000), 0, "idemd ends as it should");
+	rig_end(&rig);
+	return done();
+}
