@@ -103,6 +103,9 @@ obey(struct keeper *k)
 	case KEEPER_SETTLED:
 		keeper_run_word(r, KEEPER_WORD_SETTLED);
 		return;
+	case KEEPER_UNKNOWN:
+		keeper_run_word(r, KEEPER_WORD_UNKNOWN);
+		return;
 	case KEEPER_LEFT:
 		keeper_run_word(r, KEEPER_WORD_LEFT);
 		return;

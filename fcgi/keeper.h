@@ -108,13 +108,16 @@ void runner_kill(struct runner *, uint64_t id);
 void runner_signal(struct runner *, uint64_t id, int signal);
 /*
  * The last word on each started run that had a note, after ended or before.
- * settled: its outcome is written and its file gone or renamed: the keeper
- * unlocks, and forgets it; before its end: after that.  left: nobody waits for
- * it any more: its state is orphan from now on, its end is written to its file,
- * and the lock is let go, for others to settle.  Without a word all are left
- * when the lobby is gone.  ended follows all the same.
+ * settled: its outcome is written and its file gone: the keeper unlocks, and
+ * forgets it; before its end: after that.  unknown: its lobby, that has the
+ * lock too, is about to write that: the same, but a child of it keeps the lock,
+ * lest the key be started again beside it.  left: nobody waits for it any more:
+ * its state is orphan from now on, its end is written to its file, and the lock
+ * is let go, for others to settle.  Without a word all are left when the lobby
+ * is gone.  ended follows all the same.
  */
 void runner_settled(struct runner *, uint64_t id);
+void runner_unknown(struct runner *, uint64_t id);
 void runner_left(struct runner *, uint64_t id);
 
 #endif

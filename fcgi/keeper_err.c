@@ -10,9 +10,12 @@
 
 #define READS_AT_END 16		/* as much as a pipe holds */
 
+static const char left_out[] = "\nidemd: what a program that is left to its "
+    "keeper says more is left out\n";
+
 /* A pipe that can be written takes as much without waiting (pipe(7)). */
 static void
-pass_on(const char *at, size_t len)
+put(const char *at, size_t len)
 {
 	struct pollfd out = { .fd = STDERR_FILENO, .events = POLLOUT };
 
@@ -22,14 +25,29 @@ pass_on(const char *at, size_t len)
 		return;		/* lost; SIGPIPE and SIGXFSZ are blocked */
 }
 
+static void
+pass_on(struct keeper_err *e, const char *at, size_t len)
+{
+	if (e->passed == KEEPER_ERR_MAX)
+		return;
+	put(at, len);
+	e->passed += (uint32_t)len;
+	if (e->passed < KEEPER_ERR_MAX)
+		return;
+	e->passed = KEEPER_ERR_MAX;
+	put(left_out, sizeof left_out - 1);
+}
+
+/* What is only left out, as quickly as it comes. */
 static ssize_t
 read_once(struct keeper_err *e)
 {
-	char at[PIPE_BUF];
-	ssize_t n = read(e->fd, at, sizeof at);
+	static char at[16 * PIPE_BUF];
+	ssize_t n = read(e->fd, at, e->passed < KEEPER_ERR_MAX ? PIPE_BUF :
+	    sizeof at);
 
 	if (n > 0)
-		pass_on(at, (size_t)n);
+		pass_on(e, at, (size_t)n);
 	return n;
 }
 

@@ -125,8 +125,9 @@ write_end(struct keeper_run *r)
 }
 
 /*
- * Unlock it only if that says nothing wrong: its outcome is written, or nothing
- * of it is left.  Else a child that it left behind keeps it locked.
+ * Unlock it only if that says nothing wrong: its key has an answer, or is free,
+ * or nothing of the run is left.  Else a child that it left behind keeps it
+ * locked: it may be at work yet.
  */
 static void
 let_go(struct keeper_run *r)
@@ -137,7 +138,7 @@ let_go(struct keeper_run *r)
 	    (r->word == KEEPER_WORD_SETTLED || r->swept))
 		flock(r->note.lock, LOCK_UN);
 	idem_run_file_close(&r->note);
-	if (r->word == KEEPER_WORD_SETTLED)
+	if (r->word == KEEPER_WORD_SETTLED || r->word == KEEPER_WORD_UNKNOWN)
 		IDEM_LABEL("keeper.settled");
 }
 
@@ -208,12 +209,14 @@ keeper_run_due(struct timer *t, int64_t now_ms)
 	struct keeper_run *r = (struct keeper_run *)((char *)t -
 	    offsetof(struct keeper_run, timer));
 
-	if (r->pid == 0)
+	if (r->pid == 0) {
 		keeper_out_idle_due(r, now_ms);
-	else if (!r->stopped)
+	} else if (!r->stopped) {
 		keeper_run_stop(r);
-	else
+	} else {
 		kill(-r->pid, SIGKILL);
+		kill(r->pid, SIGKILL);	/* it may have left its group */
+	}
 }
 
 void

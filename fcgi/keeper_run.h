@@ -22,7 +22,10 @@
 #define KEEPER_RUNS_MAX 4096	/* running, untold or without a last word */
 #define KEEPER_RUNS_SPARE 64	/* of them for those refused as too many */
 
-enum keeper_word { KEEPER_WORD_NONE, KEEPER_WORD_SETTLED, KEEPER_WORD_LEFT };
+enum keeper_word {
+	KEEPER_WORD_NONE, KEEPER_WORD_SETTLED, KEEPER_WORD_UNKNOWN,
+	KEEPER_WORD_LEFT
+};
 
 struct keeper_run {
 	struct keeper *keeper;

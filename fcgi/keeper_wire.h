@@ -19,7 +19,7 @@
 
 enum keeper_op {
 	KEEPER_START = 1, KEEPER_KILL, KEEPER_SIGNAL, KEEPER_SETTLED,
-	KEEPER_LEFT
+	KEEPER_UNKNOWN, KEEPER_LEFT
 };
 
 /* What can come with a START, in this order. */

@@ -255,9 +255,11 @@ void lobby_alert_visit(const struct visit *, enum alert_kind);
 enum idem_proof lobby_proof(struct lobby *, const struct idem_store *,
     const struct idem_record *, const struct idem_digest *key, int64_t now_ms,
     struct idem_adopted *adopted);
-/* Will settle see to it?  Of that record it knows more than its times say. */
+/* Will settle see to it?  Of that record, of which there is that proof, it
+   knows more than its times say.  Not of one whose file names another store, or
+   this one by another name. */
 bool lobby_settles(const struct lobby *, const struct idem_store *,
-    const struct idem_record *);
+    const struct idem_record *, enum idem_proof);
 bool lobby_settle_open(struct lobby *);	/* false: no memory */
 
 /* lobby_told.c */
@@ -301,6 +303,8 @@ idem_port visit_look;
 
 /* visit_reply.c */
 void visit_reply(struct visit *, const struct idem_effect *);
+/* How long its answer is kept at least, counted from its completion. */
+int64_t visit_keep_ms(const struct visit *);
 void visit_log(const struct visit *, int status, enum idem_mark,
     enum idem_sent);
 

@@ -59,17 +59,28 @@ lobby_proof(struct lobby *lobby, const struct idem_store *store,
 	return proof;
 }
 
+/* One Redis is several stores: its tokens, and a scheme each. */
+static bool
+is_same(const struct stores *s, const struct idem_store *a,
+    const struct idem_store *b)
+{
+	return a == b || (a != NULL && stores_is_shared(s, a) &&
+	    stores_is_shared(s, b));
+}
+
 bool
 lobby_settles(const struct lobby *lobby, const struct idem_store *store,
-    const struct idem_record *record)
+    const struct idem_record *record, enum idem_proof proof)
 {
+	bool dead = proof == IDEM_PROOF_DEAD || proof == IDEM_PROOF_LAPSED;
 	struct idem_evidence e;
 
 	idem_evidence(lobby->lock_folder, &record->owner, &e, NULL);
-	return e.lock == IDEM_RUN_FREE && e.noted && !e.unknown &&
+	return (e.lock == IDEM_RUN_FREE || !dead) && e.noted && !e.unknown &&
 	    memcmp(e.note.owner.at, record->owner.at,
 	    sizeof record->owner.at) == 0 &&
-	    stores_marked(&lobby->stores, e.note.store) == store;
+	    is_same(&lobby->stores, stores_marked(&lobby->stores,
+	    e.note.store), store);
 }
 
 /* --- settling ------------------------------------------------------------- */

@@ -60,8 +60,8 @@ note_why(struct run *r)
 {
 	struct run_note *n = &r->visit->note;
 
-	if (is_beyond_us(r))
-		n->unsure |= n->recorded;
+	if (is_beyond_us(r) && n->recorded)
+		n->unsure = true;
 	else if (n->why != IDEM_WHY_NOT_SAID)
 		return;
 	else if (r->limited || (r->how == RUN_STOPPED && WIFEXITED(r->status)))
@@ -73,6 +73,21 @@ note_why(struct run *r)
 		n->why = IDEM_WHY_SIGNAL;
 		n->why_code = WTERMSIG(r->status);
 	}
+}
+
+/* Its keeper is not needed for that any more; asked now, it has let go of the
+   lock by the time that the record says so.  Others may have to write that. */
+static void
+let_keeper_go(const struct run *r)
+{
+	struct run_note *n = &r->visit->note;
+
+	if (n->run != r->id || n->unsure || r->lobby->runner == NULL)
+		return;
+	idem_note_set_why(n->at.file, n->why, n->why_code,
+	    idem_wall_ms(&idem_clock_real));
+	runner_unknown(r->lobby->runner, n->run);
+	n->run = 0;
 }
 
 static void
@@ -97,8 +112,10 @@ tell(struct run *r, enum idem_run how, enum idem_problem problem)
 	if (r->keyed && ended_by_itself(r))
 		measure_add(lobby->shm, r->visit->route,
 		    loop_now(lobby->loop) - r->started_ms);
-	if (how == IDEM_RUN_CUT)
+	if (how == IDEM_RUN_CUT) {
 		note_why(r);
+		let_keeper_go(r);
+	}
 	visit_ran(r->visit, how, problem);	/* r may be gone after it */
 }
 

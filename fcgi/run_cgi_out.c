@@ -6,6 +6,7 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <stddef.h>
+#include <string.h>
 #include <sys/epoll.h>
 #include <unistd.h>
 
@@ -172,6 +173,10 @@ file_over(struct run *r, const struct run_end *end, struct idem_bytes out)
 		r->out_len = end->len;
 	else
 		r->body.failed = true;
+	if (end->spool_failed)
+		log_line(&r->lobby->log, "run=%llu spool=failed bytes=%llu "
+		    "error=\"%s\"", (unsigned long long)r->id,
+		    (unsigned long long)end->len, strerror(end->error));
 	file_read(r);
 }
 

@@ -229,6 +229,7 @@ leave(const struct lobby *lobby, struct run_note *n)
 	idem_run_file_close(&n->at);
 }
 
+/* Not unlocked for all: a child that it left behind may be at work yet. */
 static void
 keep_unknown(struct visit *v)
 {
@@ -242,8 +243,8 @@ keep_unknown(struct visit *v)
 		return;
 	}
 	if (n->run != 0 && lobby->runner != NULL)
-		runner_settled(lobby->runner, n->run);
-	idem_run_file_free(&n->at);
+		runner_unknown(lobby->runner, n->run);
+	idem_run_file_close(&n->at);
 }
 
 /* Its claims were all refused: nobody has seen its owner. */

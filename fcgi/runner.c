@@ -159,6 +159,12 @@ runner_settled(struct runner *r, uint64_t id)
 }
 
 void
+runner_unknown(struct runner *r, uint64_t id)
+{
+	ask_small(r, KEEPER_UNKNOWN, id, 0);
+}
+
+void
 runner_left(struct runner *r, uint64_t id)
 {
 	ask_small(r, KEEPER_LEFT, id, 0);

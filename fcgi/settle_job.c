@@ -3,6 +3,7 @@
 
 #include "label.h"
 
+#include <errno.h>
 #include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
@@ -68,6 +69,16 @@ settle_job_leave(struct settle_job *j)
 	job_free(j);
 }
 
+/* By another worker, which has said so, while we asked. */
+static bool
+was_given_up(const struct settle_job *j)
+{
+	struct idem_note now;
+
+	return idem_note_read(j->at.file, &now) &&
+	    now.why == IDEM_WHY_LIMIT;
+}
+
 /* Its file stays where it is, for what may yet be found of it. */
 static void
 give_up(struct settle_job *j)
@@ -76,11 +87,14 @@ give_up(struct settle_job *j)
 
 	if (k != NULL)
 		k->given_up = true;
-	j->note.why = IDEM_WHY_LIMIT;
-	j->note.why_ms = idem_wall_ms(&idem_clock_real);
-	idem_note_set_why(j->at.file, j->note.why, 0, j->note.why_ms);
-	say(j, "unknown", "over its limit, and something of it still runs");
-	j->s->user.unknown(j->s->user.arg, &j->note.key, &j->note);
+	if (!was_given_up(j)) {
+		j->note.why = IDEM_WHY_LIMIT;
+		j->note.why_ms = idem_wall_ms(&idem_clock_real);
+		idem_note_set_why(j->at.file, j->note.why, 0, j->note.why_ms);
+		say(j, "unknown",
+		    "over its limit, and something of it still runs");
+		j->s->user.unknown(j->s->user.arg, &j->note.key, &j->note);
+	}
 	tell(j, IDEM_WOKEN_UNSURE);
 	job_free(j);
 }
@@ -98,7 +112,8 @@ keep_unknown(struct settle_job *j)
 	idem_note_set_why(j->at.file, j->note.why, j->note.why_code, wall_ms);
 	idem_note_why_text(&j->note, why, sizeof why);
 	say(j, "unknown", why);
-	if (idem_journal_keep_unknown(j->s->folder, &j->note.owner) == -1)
+	if (idem_journal_keep_unknown(j->s->folder, &j->note.owner) == -1 &&
+	    errno != ENOENT)
 		idem_run_file_remove(j->s->folder, &j->note.owner);
 	j->s->user.unknown(j->s->user.arg, &j->note.key, &j->note);
 	/* Nobody here owned it: who waits looks for himself. */

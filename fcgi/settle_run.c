@@ -219,11 +219,11 @@ attend(struct settle *s, const struct idem_owner *owner,
 	if (!overdue && e->note.lease_ms / 3 < s->every_ms)
 		s->every_ms = e->note.lease_ms / 3;
 	if (store == NULL || e->note.attempt == 0 ||
-	    (overdue ? k != NULL && k->given_up :
-	    !renewal_is_due(s, &e->note)))
+	    (overdue ? e->note.why == IDEM_WHY_LIMIT ||
+	    (k != NULL && k->given_up) : !renewal_is_due(s, &e->note)))
 		return;
 	idem_hex(owner->at, sizeof owner->at, name);
-	at.file = openat(s->folder, name, O_WRONLY | O_NOFOLLOW | O_CLOEXEC);
+	at.file = openat(s->folder, name, O_RDWR | O_NOFOLLOW | O_CLOEXEC);
 	j = at.file != -1 ? settle_job_new(s, &at, e) : NULL;
 	if (j == NULL) {
 		idem_run_file_close(&at);

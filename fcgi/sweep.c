@@ -91,24 +91,21 @@ marked(void *arg, const struct idem_store_result *r)
 	free(m);
 }
 
-/* What was finished, or never begun, is not lost. */
-static bool
-is_dead(enum idem_proof proof)
-{
-	return proof == IDEM_PROOF_DEAD || proof == IDEM_PROOF_LAPSED;
-}
-
 static void
 judge(struct sweep *sweep, const struct idem_listed *row, int64_t now_ms)
 {
 	struct lobby *lobby = sweep->lobby;
 	struct idem_store_call call;
+	enum idem_proof proof;
 	char key[LOBBY_KEY];
 	struct mark *m;
 
-	if (!is_dead(lobby_proof(lobby, sweep->store, &row->record, &row->key,
-	    now_ms, NULL)) ||
-	    lobby_settles(lobby, sweep->store, &row->record))
+	proof = lobby_proof(lobby, sweep->store, &row->record, &row->key,
+	    now_ms, NULL);
+	/* What was finished, or never begun, is not lost: who asks for it still
+	   finds that out. */
+	if (proof == IDEM_PROOF_NONE ||
+	    lobby_settles(lobby, sweep->store, &row->record, proof))
 		return;
 	m = malloc(sizeof *m);
 	if (m == NULL)

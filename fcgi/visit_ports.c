@@ -53,8 +53,10 @@ cache(struct idem_exchange *x, const struct idem_effect *fx)
 {
 	const struct idem_event ev = { .op = IDEM_CACHE };
 	struct visit *v = visit_of(x);
-	/* When one that was found ends, only the arbiter knows. */
-	bool lasts = !x->anew || v->run != NULL;
+	/* When one that was found ends, only the arbiter knows; and so of one
+	   that is not kept for as long as its route now says. */
+	bool lasts = (!x->anew || v->run != NULL) &&
+	    visit_keep_ms(v) == x->times->keep_min_ms;
 
 	if (fx->where == IDEM_AT_LOCAL && x->answer != NULL && lasts)
 		keep_here(v);

@@ -73,6 +73,15 @@ count(struct lobby *lobby, enum idem_mark says)
 			shm_add(lobby->shm, as[i].count, 1);
 }
 
+/* One that was stored under another configuration stays as it is. */
+int64_t
+visit_keep_ms(const struct visit *v)
+{
+	int64_t keep_ms = v->x.times->keep_min_ms, kept_ms = v->x.kept_ms;
+
+	return kept_ms > 0 && kept_ms < keep_ms ? kept_ms : keep_ms;
+}
+
 /* Head and body of a saved answer; the body is not copied. */
 static int
 write_saved(struct visit *v, enum idem_mark says)
@@ -82,7 +91,7 @@ write_saved(struct visit *v, enum idem_mark says)
 	const struct idem_reply_rule rule = {
 		/* That scheme has no answer to keep. */
 		.keep_ms = v->route->scheme == IDEM_SCHEME_SETNX ? 0 :
-		    route->times.keep_min_ms,
+		    visit_keep_ms(v),
 		.identity = v->identity,
 		.left_out = route->not_replayed.at,
 		.left_out_len = route->not_replayed.len

@@ -86,6 +86,7 @@ struct idem_exchange {
 	int64_t keep_until_ms;	/* of `answer`, the store's wall clock; 0: not
 				   told, it is ours */
 	unsigned differs;	/* a mismatch: IDEM_PART_* that do */
+	int64_t kept_ms;	/* and how long in all, by its record; or 0 */
 	uint64_t purges;	/* count under which `answer` was looked up */
 	struct idem_blob *answer;	/* saved form: ours, or found */
 	struct idem_adopted adopted;	/* with the last proof */

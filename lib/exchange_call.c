@@ -71,6 +71,7 @@ claim_event(struct idem_exchange *x, const struct idem_store_result *r,
 			ev->claim = IDEM_CLAIM_BAD_RECORD;
 		x->purges = r->purges;
 		x->keep_until_ms = r->record.expires_at;
+		x->kept_ms = r->record.expires_at - r->record.ended_at;
 		break;
 	case IDEM_CLAIM_IN_PROGRESS:
 	case IDEM_CLAIM_UNKNOWN:

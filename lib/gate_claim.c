@@ -253,10 +253,17 @@ not_answered(struct idem_gate *g, int64_t now_ms, bool away)
 	return outage(g, now_ms);
 }
 
-/* It was not sent, for want of a note: the store may be there, so no outage. */
+/*
+ * It was not sent, for want of a note: the store may be there, so no outage.
+ * What it knows of the key is told all the same, as without a slot.
+ */
 static struct idem_effects
 not_noted(struct idem_gate *g, int64_t now_ms)
 {
+	if (!g->queued && !g->take_over && !g->ghost) {
+		g->slot = false;
+		return idem_gate_ask_claim(g);
+	}
 	if (now_ms < g->deadline_ms)
 		return idem_gate_ask_pause(g, now_ms, IDEM_CLAIM);
 	return not_now(g, IDEM_PROBLEM_NO_SPACE);

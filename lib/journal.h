@@ -200,9 +200,9 @@ enum idem_proof idem_journal_proof(const struct idem_evidence *,
 
 /*
  * Take hold of a run that nobody holds, to settle it: its lock is ours.  Also
- * of an orphan that is over and whose lock a child of it keeps.  Descriptors
- * are the caller's; false: not to be had now.  Then too the evidence is what
- * was seen.
+ * of an orphan that is over and whose lock a child of it keeps.  Nobody else
+ * takes it until the descriptors, which are the caller's, are closed; false:
+ * not to be had now.  Then too the evidence is what was seen.
  */
 bool idem_journal_take(int folder, const struct idem_owner *,
     struct idem_run_file *, struct idem_evidence *);

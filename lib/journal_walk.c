@@ -35,6 +35,15 @@ is_over(const struct idem_evidence *e)
 	return e->noted && e->note.state == IDEM_NOTE_ORPHAN && e->ended;
 }
 
+/* Of those who would settle it, whoever has its lock. */
+static bool
+be_the_one(int file)
+{
+	struct flock all = { .l_type = F_WRLCK, .l_whence = SEEK_SET };
+
+	return fcntl(file, F_OFD_SETLK, &all) == 0;
+}
+
 static bool
 take_named(int folder, const char *name, struct idem_run_file *f,
     struct idem_evidence *e)
@@ -50,11 +59,16 @@ take_named(int folder, const char *name, struct idem_run_file *f,
 	if (!is_named(folder, name, f))
 		return false;
 	idem_evidence_of(f->file, locked ? IDEM_RUN_FREE : IDEM_RUN_HELD, e);
+	if (!locked && !is_over(e))
+		return false;
+	/* Another may have, and may have brought it to its end meanwhile. */
+	if (!be_the_one(f->file) || !is_named(folder, name, f))
+		return false;
 	if (locked)
 		return true;
 	close(f->lock);
 	f->lock = -1;
-	return is_over(e);
+	return true;
 }
 
 bool

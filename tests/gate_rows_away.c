@@ -132,13 +132,25 @@ const struct gate_row gate_rows_away[] = {
 	  "look@local slot claim complete:others claim:look "
 	  "reply:in-progress:1 end" },
 	{ "a claim that cannot be noted is no outage", &pass,
-	  "keyed nothing got refused:no-space +300 over got refused:no-space "
-	  "sent", "look@local slot claim wait:10 slot claim reply:no-space:1 "
+	  "keyed nothing got refused:no-space absent got refused:no-space "
+	  "+300 over got refused:no-space sent",
+	  "look@local slot claim claim:look slot:queued:30000 claim wait:10 "
+	  "slot claim reply:no-space:1 end" },
+	{ "... and what is known of its key is told", &pass,
+	  "keyed nothing got refused:no-space completed sent done",
+	  "look@local slot claim claim:look reply:saved/replayed cache@local "
 	  "end" },
+	{ "... but nothing is taken over", &memory_retry,
+	  "keyed nothing got refused:no-space unknown:dead/1 got "
+	  "refused:no-space +300 over got refused:no-space sent",
+	  "look@local slot claim claim:look slot:queued:30000 "
+	  "claim:take-over wait:10 slot claim:take-over "
+	  "reply:in-progress:1 end" },
 	{ "... nor one that the host's memory is asked about", &memory,
-	  "keyed nothing got refused:no-space over got won/1 finished stopped "
-	  "written sent done", "look@local slot claim wait:10 slot claim "
-	  "run+renew:20000 complete - reply:fresh/stored cache@local end" },
+	  "keyed nothing got refused:no-space absent got refused:no-space "
+	  "over got won/1 finished stopped written sent done",
+	  "look@local slot claim claim:look slot:queued:30000 claim wait:10 "
+	  "slot claim run+renew:20000 complete - reply:fresh/stored cache@local end" },
 	{ "a store known to be away is not asked again", &ledger,
 	  "keyed nothing got away sent",
 	  "look@local slot claim reply:store-away:1 end" },

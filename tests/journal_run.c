@@ -5,8 +5,11 @@
 
 #include <dirent.h>
 #include <fcntl.h>
+#include <signal.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/prctl.h>
+#include <sys/wait.h>
 #include <unistd.h>
 
 const struct idem_boot journal_boot = { { 1, 2, 3 } };
@@ -121,4 +124,25 @@ journal_count(int folder)
 		    strcmp(e->d_name, "..") != 0;
 	closedir(dir);
 	return n;
+}
+
+pid_t
+journal_child(void)
+{
+	pid_t pid = fork();
+
+	if (pid < 0)
+		bail_out("fork");
+	if (pid == 0)
+		prctl(PR_SET_PDEATHSIG, SIGKILL);
+	return pid;
+}
+
+int
+journal_status(pid_t pid)
+{
+	int status = -1;
+
+	waitpid(pid, &status, 0);
+	return status;
 }

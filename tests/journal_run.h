@@ -4,6 +4,8 @@
 
 #include "journal.h"
 
+#include <sys/types.h>
+
 /* Runs as they lie in a run folder, for tests of the journal. */
 
 #define JOURNAL_LEASE 60000
@@ -27,6 +29,11 @@ struct idem_run_file journal_make(int folder, const struct idem_note *,
 /* What it proves at that time of its record; boot_ms is the same. */
 enum idem_proof journal_proves(const struct idem_evidence *,
     const struct idem_record *, int64_t now_ms);
+
+/* A process that dies with us: its pid, and 0 in it; and how it ended, as of
+   waitpid(2). */
+pid_t journal_child(void);
+int journal_status(pid_t);
 
 /* A new folder, opened; path is a template as of mkdtemp(3). */
 int journal_folder(char *path);

@@ -56,20 +56,27 @@ start(void)
 	    NULL });
 }
 
+/* With the server by that name. */
 static void
-begin(void)
+configure(const char *url)
 {
 	char text[2000];
 
+	snprintf(text, sizeof text, conf, WORKERS, rig.folder, url,
+	    rig.folder);
+	if (has_redis)
+		strncat(text, conf_redis, sizeof text - strlen(text) - 1);
+	rig_file(&rig, "idem.conf", text);
+}
+
+static void
+begin(void)
+{
 	rig_open(&rig);
 	rig.bare = true;
 	rig_program(&rig, "order", COUNT HELD
 	    "echo over >>ends\nprintf 'Status: 201\\n\\nrun %s' $$\n");
-	snprintf(text, sizeof text, conf, WORKERS, rig.folder,
-	    has_redis ? redis.url : "unix:/nonexistent", rig.folder);
-	if (has_redis)
-		strncat(text, conf_redis, sizeof text - strlen(text) - 1);
-	rig_file(&rig, "idem.conf", text);
+	configure(has_redis ? redis.url : "unix:/nonexistent");
 	rig_file(&rig, "hold", "");
 	start();
 }
@@ -397,6 +404,30 @@ test_redis_away(void)
 	rig_end(&rig);
 }
 
+/* Its file says where it is by another name, so that it is taken for none of
+   ours; its record is there all the same. */
+static void
+test_renamed(void)
+{
+	char url[60];
+
+	begin();
+	order_begun("/redis");
+	kill_instance();
+	let_go();
+	ok(rig_await_lines(&rig, "ends", 1, END_MS),
+	    "redis: a program goes on without its instance");
+	snprintf(url, sizeof url, "redis://127.0.0.1:%d", redis.port);
+	configure(url);
+	start();
+	ok(await_logged("state=unknown source=sweep"),
+	    "redis: the next one, which calls the server by another name, does "
+	    "not leave it in progress");
+	ok(comes_to("/redis", "replayed"), "redis: and who asks gets its answer");
+	once("/redis");
+	rig_end(&rig);
+}
+
 static void
 test_all(const char *path)
 {
@@ -419,6 +450,7 @@ main(void)
 		test_all("/redis");
 		test_lease("/redis");
 		test_redis_away();
+		test_renamed();
 		redis_rig_end(&redis);
 	} else
 		skip(redis_rig_missing(), "the same with Redis");

@@ -125,13 +125,17 @@ static const struct world_row rows[] = {
 	  "absent", "", "finished pressed", FIRST RUN "stop " STORED,
 	  "completed 1 A" },
 	{ "a claim that cannot be noted is not sent", &block,
-	  "absent", "", "unnoted unnoted",
-	  "look slot unnoted unused wait:10 slot unnoted unused "
-	  "reply:no-space end", "absent" },
+	  "absent", "", "unnoted unnoted unnoted",
+	  "look slot unnoted unused claim:look slot:queued unnoted unused "
+	  "wait:10 slot unnoted unused reply:no-space end", "absent" },
 	{ "... and one that can be later is", &block,
 	  "absent", "", "unnoted finished",
-	  "look slot unnoted unused wait:10 slot claim " RUN "stop " STORED,
-	  "completed 1 A" },
+	  "look slot unnoted unused claim:look slot:queued claim " RUN "stop "
+	  STORED, "completed 1 A" },
+	{ "... and who has an answer gets it", &block,
+	  "completed", "", "unnoted",
+	  "look slot unnoted unused claim:look reply:replayed:first cache end",
+	  "completed 1 B" },
 
 	/* --- renewals ----------------------------------------------------- */
 	{ "a renewed lease is renewed again", &block,

@@ -10,7 +10,6 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
-#include <sys/prctl.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -30,27 +29,6 @@ struct progress {
 };
 
 static uint8_t out[OUT];
-
-static pid_t
-child(void)
-{
-	pid_t pid = fork();
-
-	if (pid < 0)
-		bail_out("fork");
-	if (pid == 0)
-		prctl(PR_SET_PDEATHSIG, SIGKILL);
-	return pid;
-}
-
-static int
-status_of(pid_t pid)
-{
-	int status = -1;
-
-	waitpid(pid, &status, 0);
-	return status;
-}
 
 static void
 step(struct progress *p)
@@ -107,7 +85,7 @@ kill_after(int folder, struct progress *p, int steps, uint32_t more,
 
 	p->done = 0;
 	p->wait_at = more == 0 ? steps : STEPS;
-	pid = child();
+	pid = journal_child();
 	if (pid == 0)
 		write_run(folder, p);
 	while (p->done < steps && waitpid(pid, NULL, WNOHANG) == 0)
@@ -115,7 +93,7 @@ kill_after(int folder, struct progress *p, int steps, uint32_t more,
 	while (spun < more)
 		spun++;
 	kill(pid, SIGKILL);
-	status_of(pid);
+	journal_status(pid);
 	idem_evidence(folder, &note.owner, &e, &fd);
 	proof = journal_proves(&e, &r, 1010000);
 	bytes = idem_evidence_bytes(fd, &e, UINT64_MAX);

@@ -13,33 +13,11 @@
 #include <string.h>
 #include <sys/file.h>
 #include <sys/mman.h>
-#include <sys/prctl.h>
 #include <sys/stat.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
 static const struct idem_bytes nothing = { NULL, 0 };
-
-static pid_t
-child(void)
-{
-	pid_t pid = fork();
-
-	if (pid < 0)
-		bail_out("fork");
-	if (pid == 0)
-		prctl(PR_SET_PDEATHSIG, SIGKILL);
-	return pid;
-}
-
-static int
-status_of(pid_t pid)
-{
-	int status = -1;
-
-	waitpid(pid, &status, 0);
-	return status;
-}
 
 /* --- taking --------------------------------------------------------------- */
 
@@ -121,6 +99,31 @@ test_taken(int folder)
 	idem_evidence(folder, &note.owner, &e, NULL);
 	is_int(e.lock, IDEM_RUN_FREE, "but to look at");
 	close(fd);
+	idem_run_file_remove(folder, &note.owner);
+}
+
+/* Its lock is a child's, so that it says nothing of who settles the run. */
+static void
+test_taken_once(int folder)
+{
+	const struct idem_note note = journal_note(IDEM_NOTE_ORPHAN, 1);
+	struct idem_run_file f = journal_make(folder, &note, nothing, true);
+	struct idem_run_file taken, second;
+	struct idem_evidence e;
+
+	ok(idem_journal_take(folder, &note.owner, &taken, &e) &&
+	    !idem_journal_take(folder, &note.owner, &second, &e),
+	    "an orphan that is over is taken by one alone");
+	idem_run_file_free(&f);
+	ok(!idem_journal_take(folder, &note.owner, &second, &e),
+	    "even when what held its lock has ended");
+	idem_journal_keep_unknown(folder, &note.owner);
+	idem_run_file_free(&taken);
+	ok(!idem_journal_take(folder, &note.owner, &second, &e),
+	    "nor by another after that");
+	idem_evidence(folder, &note.owner, &e, NULL);
+	ok(e.unknown && e.lock == IDEM_RUN_FREE,
+	    "and what is kept of it is free");
 	idem_run_file_remove(folder, &note.owner);
 }
 
@@ -226,7 +229,7 @@ test_program(int folder)
 
 	if (pipe2(to, O_CLOEXEC) != 0 || pipe2(from, O_CLOEXEC) != 0)
 		bail_out("pipe");
-	pid = child();
+	pid = journal_child();
 	if (pid == 0)
 		_exit(run_program(&f, to[0], from[1]));
 	idem_run_file_close(&f);
@@ -236,7 +239,7 @@ test_program(int folder)
 	idem_evidence(folder, &note.owner, &e, NULL);
 	ok(e.lock == IDEM_RUN_HELD && e.noted, "but holds it");
 	kill(pid, SIGKILL);
-	status_of(pid);
+	journal_status(pid);
 	idem_evidence(folder, &note.owner, &e, NULL);
 	is_int(e.lock, IDEM_RUN_FREE, "until it dies");
 	idem_run_file_remove(folder, &note.owner);
@@ -299,11 +302,11 @@ test_two_take(int folder)
 		idem_run_file_free(&f);
 	}
 	for (i = 0; i < 2; i++) {
-		pids[i] = child();
+		pids[i] = journal_child();
 		if (pids[i] == 0)
 			_exit(settle_all(folder, marks));
 	}
-	ok(status_of(pids[0]) == 0 && status_of(pids[1]) == 0,
+	ok(journal_status(pids[0]) == 0 && journal_status(pids[1]) == 0,
 	    "two who settle never take the same run");
 	is_int(journal_count(marks), RUNS, "each is taken by one of them");
 	is_int(journal_count(folder), 0, "and nothing is left");
@@ -357,7 +360,7 @@ test_never_free(int folder)
 
 	if (seen == MAP_FAILED)
 		bail_out("mmap");
-	pid = child();
+	pid = journal_child();
 	if (pid == 0)
 		look_and_take(folder, seen);
 	for (i = 0; i < ENDS; i++) {
@@ -372,7 +375,7 @@ test_never_free(int folder)
 		kill(pid, SIGCONT);
 	}
 	kill(pid, SIGKILL);
-	status_of(pid);
+	journal_status(pid);
 	ok(seen->held >= ENDS, "who looks at %d runs finds each held", ENDS);
 	is_int(seen->free, 0, "and none free");
 	is_int(seen->taken, 0, "nor can take one");
@@ -387,6 +390,7 @@ main(void)
 
 	test_takes(folder);
 	test_taken(folder);
+	test_taken_once(folder);
 	test_walk(folder);
 	test_program(folder);
 	test_two_take(folder);

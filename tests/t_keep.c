@@ -16,22 +16,19 @@ static const struct rig_request short_one = { .method = "POST",
     .path = "/short", .key = "a", .body = { "tea", 3 } };
 
 static void
-start(void)
+start(const char *least)
 {
 	static const char conf[] = "workers = 1\n"
 	    "ledger = sqlite { path = '%s', create = true }\n"
 	    "local p = cgi { '%s/order' }\n"
 	    "route { path = '/short', keep = '2s', tombstone = '1h', "
 	    "program = p }\n"
-	    "route { path = '/least', keep = '2h', keep_min = '90s', "
-	    "program = p }\n"
+	    "route { path = '/least', %s, program = p }\n"
 	    "route { path = '/big', kept_max = '10B', program = p }\n"
 	    "rest = p\n";
 	char text[1000];
 
-	rig_open(&rig);
-	rig_order(&rig);
-	snprintf(text, sizeof text, conf, rig.ledger, rig.folder);
+	snprintf(text, sizeof text, conf, rig.ledger, rig.folder, least);
 	rig_file(&rig, "idem.conf", text);
 	ask_start(&rig, (const char *[]){ "--config",
 	    rig_at(&rig, "idem.conf"), NULL });
@@ -90,12 +87,26 @@ test_kept(void)
 	    "it was not run again [idem:B17]");
 }
 
+/* What is stored stays as it is when its route is changed. */
+static void
+test_changed(void)
+{
+	is_int(rig_stop(&rig, 20000), 0, "idemd ends");
+	start("keep = '48h', keep_min = '24h'");
+	says("/least", "7200", "an answer that was stored while keep was less "
+	    "is not said to be kept for longer");
+	says("/least", "7200", "... nor the second time");
+}
+
 int
 main(void)
 {
-	start();
+	rig_open(&rig);
+	rig_order(&rig);
+	start("keep = '2h', keep_min = '90s'");
 	test_said();
 	test_kept();
+	test_changed();
 	is_int(rig_stop(&rig, 20000), 0, "idemd ends as it should");
 	rig_end(&rig);
 	return done();

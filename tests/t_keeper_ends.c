@@ -163,14 +163,35 @@ test_stopped_keeper(void)
 	rig_close(&g);
 }
 
+/* One that has gone over to its keeper's group, and wants no alarm. */
+static void
+test_other_group(void)
+{
+	struct rig g;
+	struct rig_run run = rig_sh("exec perl -e 'setpgrp(0, "
+	    "getpgrp(getppid())); alarm(0); sleep(60)'");
+
+	if (access("/usr/bin/perl", X_OK) != 0) {
+		skip("no perl", "a program that left its group has a limit");
+		return;
+	}
+	rig_open(&g, GRACE_MS);
+	run.limit_ms = LATE_LIMIT_MS;
+	rig_run(&g, &run);
+	ok(run.end.limit && WIFSIGNALED(run.end.status) &&
+	    WTERMSIG(run.end.status) == SIGKILL,
+	    "a program that left its group has a limit");
+	rig_close(&g);
+}
+
 /* Its file says so much, and has nothing of its output. */
 static bool
 ended_empty(struct rig *g, const struct rig_run *run, int status)
 {
 	struct idem_evidence e;
 
-	return rig_await_trailer(g, run, &e) && e.trailer.status == status && !e.trailer.saved &&
-	    e.trailer.len == 0;
+	return rig_await_trailer(g, run, &e) && e.trailer.status == status &&
+	    !e.trailer.saved && e.trailer.len == 0;
 }
 
 /* A lobby has saved its answer, and leaves it before it is stored. */
@@ -375,6 +396,7 @@ main(void)
 	test_flood();
 	test_unheard();
 	test_stopped_keeper();
+	test_other_group();
 	test_saved();
 	test_lobby_gone();
 	test_orphan_stopped();

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: ISC */
 #include "keeper.h"
 
+#include "keeper_err.h"
 #include "keeper_rig.h"
 #include "tap.h"
 
@@ -9,6 +10,8 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/mman.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 /* Whoever dies or goes away, what a spooled run leaves in its file is right. */
@@ -170,6 +173,36 @@ test_full_err(void)
 	close(full[1]);
 }
 
+/* A log is not for all that a program may say. */
+static void
+test_much_err(void)
+{
+	struct rig_run run;
+	struct idem_evidence e;
+	struct stat st;
+	struct rig g;
+	int go_on, log = memfd_create("log", MFD_CLOEXEC);
+
+	rig_open_so(&g, &(struct rig_options){ .grace_ms = GRACE_MS,
+	    .err = log });
+	run = rig_spooled_until("read line; head -c 8388608 /dev/zero >&2 && "
+	    "echo written", &go_on);
+	run.own_err = true;
+	rig_start(&g, &run);
+	rig_await_state(&g, &run, IDEM_NOTE_BEGUN);
+	rig_drop_lobby(&g, &run, NULL);
+	close(go_on);
+	ok(rig_await_trailer(&g, &run, &e) && e.trailer.status == 0 &&
+	    e.trailer.len == strlen("written\n"),
+	    "a program writes 8 MiB to standard error");
+	ok(fstat(log, &st) == 0 && st.st_size >= KEEPER_ERR_MAX &&
+	    st.st_size < KEEPER_ERR_MAX + 8192,
+	    "and its keeper passes on some of it (%lld bytes)",
+	    (long long)st.st_size);
+	rig_close(&g);
+	close(log);
+}
+
 /* Some of it comes through while there is room; the lobby lives. */
 static void
 test_left_err(void)
@@ -243,6 +276,7 @@ main(void)
 		test_death(i);
 	test_death_before();
 	test_full_err();
+	test_much_err();
 	test_left_err();
 	test_keeper_killed();
 	return done();

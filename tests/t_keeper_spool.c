@@ -211,6 +211,26 @@ test_settled(struct rig *g)
 	rig_settle(g, &run);
 }
 
+/* An unknown one's child may be at work yet. */
+static void
+test_unknown(struct rig *g)
+{
+	struct rig_run run = rig_spooled("sleep 60 >/dev/null 2>&1 & echo $!");
+
+	rig_run(g, &run);
+	idem_journal_keep_unknown(g->locks, &run.owner);
+	runner_unknown(g->runner, run.id);
+	idem_run_file_close(&run.note);
+	is_int(rig_await_descriptors(g, RIG_KEEPER_FDS), RIG_KEEPER_FDS,
+	    "unknown, the keeper has nothing of it");
+	is_int(rig_lock(g, &run), IDEM_RUN_HELD, "and its child has the lock");
+	is_int(rig_state(g, &run), IDEM_NOTE_BEGUN, "it is no orphan");
+	kill(atoi(run.out), SIGKILL);
+	is_int(rig_await_lock(g, &run, IDEM_RUN_FREE), IDEM_RUN_FREE,
+	    "until it ends");
+	rig_settle(g, &run);
+}
+
 static void
 test_left(struct rig *g)
 {
@@ -333,6 +353,7 @@ main(void)
 	test_slot(&g);
 	test_limits(&g);
 	test_settled(&g);
+	test_unknown(&g);
 	test_left(&g);
 	rig_close(&g);
 	test_no_room();

@@ -63,6 +63,30 @@ test_overdue(void)
 	settle_rig_close(&rig);
 }
 
+/* Another worker has said so, in its file; or we, before we were killed. */
+static void
+test_given_up(void)
+{
+	struct idem_run_file f;
+	struct settle_rig rig;
+	struct idem_note n;
+
+	settle_rig_open(&rig, true);
+	n = settle_rig_note(&rig, IDEM_NOTE_ORPHAN, 1);
+	n.why = IDEM_WHY_LIMIT;
+	settle_rig_claim(&rig, &n);
+	f = settle_rig_file(&rig, &n, NULL, 0);
+	settle_start(rig.settle);
+	settle_rig_pass(&rig, n.lease_ms + n.limit_ms + 5000, 500);
+	is_int(rig.calls[IDEM_STORE_UNKNOWN], 0,
+	    "what another has found to be overdue is not found once more");
+	idem_run_file_close(&f);
+	settle_rig_pass(&rig, 2000, 500);
+	ok(settle_rig_record(&rig, &n.key).state == IDEM_STATE_UNKNOWN,
+	    "but what becomes of it is still seen");
+	settle_rig_close(&rig);
+}
+
 /* Two settlers are two workers: the file's own note says when. */
 static void
 test_orphan_of_two(void)
@@ -95,6 +119,7 @@ main(void)
 {
 	test_orphan();
 	test_overdue();
+	test_given_up();
 	test_orphan_of_two();
 	return done();
 }

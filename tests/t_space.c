@@ -3,6 +3,7 @@
 #include "space.h"
 #include "tap.h"
 
+#include <dirent.h>
 #include <fcntl.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -125,6 +126,39 @@ test_idemd(struct rig *rig)
 	rig_stop(rig, 20000);
 }
 
+static void
+remove_folder(const char *path)
+{
+	DIR *dir = opendir(path);
+	const struct dirent *e;
+
+	while (dir != NULL && (e = readdir(dir)) != NULL)
+		unlinkat(dirfd(dir), e->d_name, 0);
+	if (dir == NULL || closedir(dir) != 0 || rmdir(path) != 0)
+		bail_out("cannot remove %s", path);
+}
+
+/* No run can be noted, whyever: somebody has removed the folder for it. */
+static void
+test_no_notes(void)
+{
+	struct rig rig;
+
+	rig_open(&rig);
+	rig_program(&rig, "p", COUNT "printf 'Content-Type: text/plain\n\n'\n");
+	start_with(&rig, "0B");
+	ask(&rig, &known, "200 stored", "with a run folder a key is run");
+	rig_stop(&rig, 20000);
+	start_with(&rig, "0B");
+	remove_folder(rig_at(&rig, "ledger.db-run"));
+	ask(&rig, &known, "200 replayed",
+	    "its answer is given though no run can be noted any more");
+	ask(&rig, &unknown, "503 not-started", "a new key is not run");
+	is_int(starts(&rig), 1, "so one program was started in all");
+	is_int(rig_stop(&rig, 20000), 0, "idemd ends with status 0");
+	rig_end(&rig);
+}
+
 int
 main(void)
 {
@@ -138,5 +172,6 @@ main(void)
 		skip("more is free here than a reserve can be",
 		    "with less than its reserve free idemd runs no key");
 	rig_end(&rig);
+	test_no_notes();
 	return done();
 }
