@@ -84,7 +84,7 @@ migrate(struct idem_sqlite_db *d, struct idem_sqlite_file *file)
 	return rc;
 }
 
-/* --- what the file says of itself ------------------------------------------ */
+/* --- what the file says of itself ----------------------------------------- */
 
 int
 idem_sqlite_db_check(struct idem_sqlite_db *d, struct idem_sqlite_file *file,

@@ -20,6 +20,7 @@ static struct {
 	bool fired, hold, held;
 	sqlite3_vfs *real;
 	sqlite3_vfs ours;
+	sqlite3_mem_methods memory;
 } world = {
 	.mutex = PTHREAD_MUTEX_INITIALIZER,
 	.changed = PTHREAD_COND_INITIALIZER,
@@ -37,11 +38,16 @@ result_code(enum fault_op op, enum fault_code code)
 		[FAULT_LOCK] = SQLITE_IOERR_LOCK,
 		[FAULT_SHM_MAP] = SQLITE_IOERR_SHMMAP,
 		[FAULT_SHM_LOCK] = SQLITE_IOERR_SHMLOCK,
+		[FAULT_ALLOC] = SQLITE_NOMEM,
+	};
+	static const int codes[] = {
+		[FAULT_FULL] = SQLITE_FULL,
+		[FAULT_BUSY] = SQLITE_BUSY,
+		[FAULT_READONLY] = SQLITE_READONLY,
+		[FAULT_NOMEM] = SQLITE_NOMEM,
 	};
 
-	if (code == FAULT_FULL)
-		return SQLITE_FULL;
-	return code == FAULT_BUSY ? SQLITE_BUSY : ioerr[op];
+	return code == FAULT_IOERR ? ioerr[op] : codes[code];
 }
 
 /* What a call of op is to give, or 0; *after: only once it is done. */
@@ -69,6 +75,40 @@ static sqlite3_file *
 real(sqlite3_file *f)
 {
 	return ((struct file *)f)->real;
+}
+
+/* --- memory --------------------------------------------------------------- */
+
+static void *
+m_alloc(int len)
+{
+	bool after;
+
+	return strike(FAULT_ALLOC, &after) == SQLITE_OK ?
+	    world.memory.xMalloc(len) : NULL;
+}
+
+static void *
+m_realloc(void *at, int len)
+{
+	bool after;
+
+	return strike(FAULT_ALLOC, &after) == SQLITE_OK ?
+	    world.memory.xRealloc(at, len) : NULL;
+}
+
+static void
+install_memory(void)
+{
+	sqlite3_mem_methods ours;
+
+	if (sqlite3_config(SQLITE_CONFIG_GETMALLOC, &world.memory) !=
+	    SQLITE_OK)
+		bail_out("SQLite was used before");
+	ours = world.memory;
+	ours.xMalloc = m_alloc;
+	ours.xRealloc = m_realloc;
+	sqlite3_config(SQLITE_CONFIG_MALLOC, &ours);
 }
 
 /* --- a file's methods ----------------------------------------------------- */
@@ -287,6 +327,7 @@ fault_vfs_install(void)
 {
 	sqlite3_vfs *v = &world.ours;
 
+	install_memory();
 	world.real = sqlite3_vfs_find(NULL);
 	if (world.real == NULL)
 		bail_out("SQLite has no file system");
@@ -367,7 +408,7 @@ fault_op_text(enum fault_op op)
 {
 	static const char *const texts[FAULT_OPS] = {
 		"nothing", "xOpen", "xRead", "xWrite", "xTruncate", "xSync",
-		"xLock", "xShmMap", "xShmLock",
+		"xLock", "xShmMap", "xShmLock", "memory",
 	};
 
 	return texts[op];
@@ -376,7 +417,9 @@ fault_op_text(enum fault_op op)
 const char *
 fault_code_text(enum fault_code code)
 {
-	static const char *const texts[] = { "IOERR", "FULL", "BUSY" };
+	static const char *const texts[] = {
+		"IOERR", "FULL", "BUSY", "READONLY", "NOMEM",
+	};
 
 	return texts[code];
 }

@@ -5,17 +5,22 @@
 #include <stdbool.h>
 
 /*
- * SQLite's file system with faults, installed as the default one.  It never
+ * SQLite's file system with faults, installed as the default one before
+ * anything else is asked of SQLite, whose memory may fail too.  It never
  * waits for a disk or sleeps: syncs are not passed on, and pauses are none.
  */
 enum fault_op {
 	FAULT_NONE,
 	FAULT_OPEN, FAULT_READ, FAULT_WRITE, FAULT_TRUNCATE, FAULT_SYNC,
 	FAULT_LOCK, FAULT_SHM_MAP, FAULT_SHM_LOCK,
+	FAULT_ALLOC,		/* SQLite's memory: there is none, whatever the
+				   code */
 	FAULT_OPS
 };
 
-enum fault_code { FAULT_IOERR, FAULT_FULL, FAULT_BUSY };
+enum fault_code {
+	FAULT_IOERR, FAULT_FULL, FAULT_BUSY, FAULT_READONLY, FAULT_NOMEM
+};
 
 struct fault {
 	enum fault_op op;

@@ -11,7 +11,7 @@
 #include <string.h>
 #include <unistd.h>
 
-#define FILES 4
+#define FILES 8
 #define SECTOR 512
 #define MOMENTS 100000
 
@@ -105,6 +105,14 @@ apply_some(struct image *i, const struct moment *m, uint64_t *seed)
 		if (chance(seed))
 			apply(i, &part);
 	}
+}
+
+/* The file system has noted how long it is, but not what is in it. */
+static void
+grow(struct image *i, const struct moment *m)
+{
+	if (m->what == WRITE && (size_t)m->at + m->len > i->len)
+		put(i, m->at + (int64_t)m->len, NULL, 0);
 }
 
 /* --- writing down --------------------------------------------------------- */
@@ -339,6 +347,16 @@ power_vfs_moments(void)
 	return len;
 }
 
+size_t
+power_vfs_before_sync(size_t moment)
+{
+	size_t len = power_vfs_moments();
+
+	while (moment < len && world.at[moment].what != SYNC)
+		moment++;
+	return moment;
+}
+
 /* Its last sync before that moment; what follows it is loose. */
 static size_t
 synced(int file, size_t moment)
@@ -347,6 +365,21 @@ synced(int file, size_t moment)
 	    world.at[moment - 1].what != SYNC))
 		moment--;
 	return moment;
+}
+
+size_t
+power_vfs_loose(const char *name)
+{
+	size_t len = power_vfs_moments(), n = 0, i;
+	int file;
+
+	for (file = 0; file < world.files; file++) {
+		if (strncmp(world.name[file], name, strlen(name)) != 0)
+			continue;
+		for (i = synced(file, len); i < len; i++)
+			n += world.at[i].file == file;
+	}
+	return n;
 }
 
 static void
@@ -367,10 +400,12 @@ power_vfs_disk(size_t moment, uint64_t seed, const char *folder)
 {
 	struct image image;
 	size_t until, i;
+	bool grown;
 	int file;
 
 	for (file = 0; file < world.files; file++) {
 		image = (struct image){ NULL, 0, 0 };
+		grown = seed != 0 && chance(&seed);
 		put(&image, 0, world.first[file].bytes, world.first[file].len);
 		until = synced(file, moment);
 		for (i = 0; i < moment; i++) {
@@ -380,6 +415,8 @@ power_vfs_disk(size_t moment, uint64_t seed, const char *folder)
 				apply(&image, &world.at[i]);
 			else if (seed != 0)
 				apply_some(&image, &world.at[i], &seed);
+			if (i >= until && grown)
+				grow(&image, &world.at[i]);
 		}
 		write_out(&image, folder, world.name[file]);
 		free(image.bytes);
