@@ -16,6 +16,7 @@ struct file {
 static struct {
 	pthread_mutex_t mutex;
 	pthread_cond_t changed;
+	unsigned long long calls[FAULT_OPS];
 	struct fault fault;
 	bool fired, hold, held;
 	sqlite3_vfs *real;
@@ -58,6 +59,7 @@ strike(enum fault_op op, bool *after)
 	int rc = SQLITE_OK;
 
 	pthread_mutex_lock(&world.mutex);
+	world.calls[op]++;
 	*after = f->after;
 	if (f->op == op) {
 		if (f->nth > 0)
@@ -364,6 +366,17 @@ fault_vfs_heal(void)
 	world.fault = (struct fault){ .op = FAULT_NONE };
 	pthread_mutex_unlock(&world.mutex);
 	return fired;
+}
+
+unsigned long long
+fault_vfs_calls(enum fault_op op)
+{
+	unsigned long long n;
+
+	pthread_mutex_lock(&world.mutex);
+	n = world.calls[op];
+	pthread_mutex_unlock(&world.mutex);
+	return n;
 }
 
 void

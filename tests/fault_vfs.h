@@ -35,6 +35,9 @@ void fault_vfs_set(const struct fault *);
 /* Whether it has happened; then there is none any more. */
 bool fault_vfs_heal(void);
 
+/* How often that was asked of it so far, faults or not. */
+unsigned long long fault_vfs_calls(enum fault_op);
+
 /* Hold the next sync until it is let go. */
 void fault_vfs_hold_sync(void);
 void fault_vfs_await_held(void);	/* until one is */
