@@ -125,17 +125,16 @@ write_end(struct keeper_run *r)
 }
 
 /*
- * Unlock it only if that says nothing wrong: its key has an answer, or is free,
- * or nothing of the run is left.  Else a child that it left behind keeps it
- * locked: it may be at work yet.
+ * Unlock it only if that says nothing wrong: its key has an answer, or is free.
+ * Else a child that it left behind keeps it locked, and may be at work yet; one
+ * in a group of its own even when the run's was killed.
  */
 static void
 let_go(struct keeper_run *r)
 {
 	if (r->word == KEEPER_WORD_LEFT)
 		write_end(r);
-	if (r->note.lock >= 0 &&
-	    (r->word == KEEPER_WORD_SETTLED || r->swept))
+	if (r->note.lock >= 0 && r->word == KEEPER_WORD_SETTLED)
 		flock(r->note.lock, LOCK_UN);
 	idem_run_file_close(&r->note);
 	if (r->word == KEEPER_WORD_SETTLED || r->word == KEEPER_WORD_UNKNOWN)
@@ -225,10 +224,8 @@ keeper_run_ending(struct keeper_run *r, bool by_signal, int status)
 	if (by_signal && status == SIGALRM && boot_ms() >= r->limit_ms)
 		r->stopped = true;	/* by the alarm: we were held up */
 	/* Now: once it is reaped, its group's number may be another's. */
-	if (r->stopped || (by_signal && r->word == KEEPER_WORD_LEFT)) {
-		r->swept = true;
+	if (r->stopped || (by_signal && r->word == KEEPER_WORD_LEFT))
 		kill(-r->pid, SIGKILL);
-	}
 }
 
 void

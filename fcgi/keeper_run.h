@@ -44,7 +44,6 @@ struct keeper_run {
 	bool spooled;
 	bool begun;		/* its state is, or may be */
 	bool stopped;		/* SIGTERM was sent, or the alarm went off */
-	bool swept;		/* its group was killed before it was reaped */
 	bool over, told;
 	struct run_end end;
 };

@@ -176,6 +176,8 @@ struct idem_blob *idem_evidence_bytes(int fd, const struct idem_evidence *,
  * What it proves of the owner of a record in progress or unknown; boot and
  * now_ms as in run_lock.h, of which the times are judged.
  *
+ *	another boot, held	as held: its holder is of this kernel, and may
+ *				be in a container that is told another boot
  *	another boot		as idem_run_proof or idem_run_proof_shared
  *	missing, no note	the same: only time proves
  *	ended, and free, or orphan, or ended a lease ago: FINISHED
@@ -186,7 +188,8 @@ struct idem_blob *idem_evidence_bytes(int fd, const struct idem_evidence *,
  * Of a note whose owner, key or attempt are not the record's: as missing.
  */
 struct idem_proof_times {
-	uint32_t lease_ms, limit_ms, grace_ms;	/* the largest of all */
+	uint32_t lease_ms, limit_ms, grace_ms;	/* the largest of all; a note's
+				   own, if they are longer */
 	bool shared;		/* the store is, by several hosts */
 	int64_t watched_ms;	/* shared: its clock has run steadily under our
 				   eyes since then (its own time); what it says

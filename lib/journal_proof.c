@@ -29,6 +29,12 @@ later(int64_t a, int64_t b)
 	return a > b ? a : b;
 }
 
+static uint32_t
+longer(uint32_t a, uint32_t b)
+{
+	return a > b ? a : b;
+}
+
 /* What a shared clock said before we watched it counts as said since. */
 static void
 believe(struct idem_record *r, const struct idem_proof_times *t)
@@ -56,6 +62,20 @@ by_time(enum idem_lock_state lock, const struct idem_record *record,
 }
 
 /*
+ * Who holds its lock is alive, and of this kernel, whatever boot he takes it
+ * for: containers of one machine may be told one each.
+ */
+static enum idem_proof
+held(const struct idem_record *record, int64_t now_ms,
+    const struct idem_boot *boot, const struct idem_proof_times *t)
+{
+	struct idem_record r = *record;
+
+	r.boot = *boot;
+	return by_time(IDEM_LOCK_HELD, &r, now_ms, boot, t);
+}
+
+/*
  * It ended, and nobody else will bring its answer: who held it is gone, has
  * left it, or has had a lease's time for it and only a child of the program
  * keeps its lock.  Not so of a page into which tokens were to be put.
@@ -80,22 +100,39 @@ is_finished(const struct idem_evidence *e, int64_t boot_ms)
 	abort();
 }
 
+/* It was started with its own, when a file may have said another. */
+static struct idem_proof_times
+times_of(const struct idem_evidence *e, const struct idem_proof_times *t)
+{
+	struct idem_proof_times own = *t;
+
+	if (e->noted) {
+		own.lease_ms = longer(t->lease_ms, e->note.lease_ms);
+		own.limit_ms = longer(t->limit_ms, e->note.limit_ms);
+	}
+	return own;
+}
+
 enum idem_proof
 idem_journal_proof(const struct idem_evidence *e,
     const struct idem_record *r, const struct idem_digest *key, int64_t now_ms,
     const struct idem_boot *boot, int64_t boot_ms,
-    const struct idem_proof_times *t)
+    const struct idem_proof_times *given)
 {
+	const struct idem_proof_times own = times_of(e, given), *t = &own;
 	enum idem_proof missing = by_time(IDEM_LOCK_MISSING, r, now_ms, boot,
 	    t);
 
-	if (!same_boot(&r->boot, boot) || e->lock == IDEM_RUN_MISSING ||
+	if (!same_boot(&r->boot, boot))
+		return e->lock == IDEM_RUN_HELD ?
+		    held(r, now_ms, boot, t) : missing;
+	if (e->lock == IDEM_RUN_MISSING ||
 	    (e->noted && !is_of(&e->note, r, key)))
 		return missing;
 	if (e->noted && is_finished(e, boot_ms))
 		return IDEM_PROOF_FINISHED;
 	if (e->lock == IDEM_RUN_HELD)
-		return by_time(IDEM_LOCK_HELD, r, now_ms, boot, t);
+		return held(r, now_ms, boot, t);
 	if (!e->noted)
 		return missing;
 	switch (e->note.state) {

@@ -153,10 +153,16 @@ static const struct row {
 	  BEGUN, FREE, OTHER_BOOT | ENDED, EARLY, IDEM_PROOF_DEAD },
 	{ "... though its note says that it had not begun",
 	  HANDED, FREE, OTHER_BOOT, EARLY, IDEM_PROOF_DEAD },
-	{ "... though a lock of that name is held",
-	  BEGUN, HELD, OTHER_BOOT, EARLY, IDEM_PROOF_DEAD },
 	{ "... though its note is of ours",
 	  HANDED, FREE, RECORD_BOOT, EARLY, IDEM_PROOF_DEAD },
+	{ "whose lock is held is alive, in a container with a boot of its own",
+	  BEGUN, HELD, OTHER_BOOT, LAST, IDEM_PROOF_NONE },
+	{ "... though it cannot be read",
+	  BEGUN, HELD, OTHER_BOOT | NO_NOTE, LAST, IDEM_PROOF_NONE },
+	{ "... and is never dead",
+	  BEGUN, HELD, OTHER_BOOT, PAST, IDEM_PROOF_LAPSED },
+	{ "... nor when its store is shared",
+	  BEGUN, HELD, OTHER_BOOT | SHARED, PAST, IDEM_PROOF_LAPSED },
 	{ "shared, one of another boot may be another host's",
 	  BEGUN, MISSING, OTHER_BOOT | SHARED, IN_LEASE_LAST,
 	  IDEM_PROOF_NONE },
@@ -256,7 +262,8 @@ may_be(const struct row *row, enum idem_proof proof)
 		    (row->flags & FASTCGI) != 0;
 	case IDEM_PROOF_DEAD:
 		if ((row->flags & (OTHER_BOOT | RECORD_BOOT)) != 0)
-			return (row->flags & SHARED) == 0;
+			return (row->flags & SHARED) == 0 &&
+			    row->lock != HELD;
 		return is_ours(row->flags) && begun && row->lock == FREE &&
 		    (row->flags & FASTCGI) == 0;
 	}
@@ -340,10 +347,32 @@ test_watched(void)
 	    "a time without end never comes");
 }
 
+/* --- its own times -------------------------------------------------------- */
+
+/* A configuration that allows less than the one it was started with. */
+static void
+test_own_times(void)
+{
+	const struct idem_note n = journal_note(BEGUN, 1);
+	struct idem_evidence e = { .lock = FREE, .noted = true, .note = n };
+	const struct idem_proof_times less = {
+		.lease_ms = 1000, .limit_ms = 1000, .grace_ms = JOURNAL_GRACE
+	};
+	const struct idem_record r = journal_record(&n);
+
+	e.note.fastcgi = true;
+	is_int(idem_journal_proof(&e, &r, &journal_key, LAST, &journal_boot,
+	    LAST, &less), IDEM_PROOF_LAPSED, "an application elsewhere has "
+	    "the time that it was started with, whatever is configured since");
+	is_int(idem_journal_proof(&e, &r, &journal_key, PAST, &journal_boot,
+	    PAST, &less), IDEM_PROOF_DEAD, "and no more");
+}
+
 int
 main(void)
 {
 	test_rows();
+	test_own_times();
 	test_all();
 	test_watched();
 	return done();

@@ -17,19 +17,26 @@
 /* Its child works in the background, while the file "hold" is there. */
 #define ORDER COUNT \
 	"if [ -e again ]; then printf 'Status: 201\\n\\nplaced'; exit; fi\n" \
-	"touch again\n" \
-	"(" HELD "echo worked >>worked) >/dev/null 2>&1 </dev/null &\n"
+	"touch again\n"
+#define QUIET " >/dev/null 2>&1 </dev/null &\n"
+#define CHILD "(" HELD "echo worked >>worked)" QUIET
+/* Out of reach of what ends its group. */
+#define CHILD_APART "setsid sh -c '" HELD "echo worked >>worked'" QUIET
 
 static const struct row {
 	const char *what, *first, *ending;
 	bool spool;
+	const char *limit;
 } rows[] = {
 	{ "its keeper is killed", "504 unknown",
-	  "kill -9 $PPID; while :; do :; done\n", true },
-	{ "it is killed", "504 unknown", "kill -9 $$\n", true },
-	{ "it ends without an answer", "502 unknown", "exit 1\n", true },
+	  CHILD "kill -9 $PPID; while :; do :; done\n", true, "60s" },
+	{ "it is killed", "504 unknown", CHILD "kill -9 $$\n", true, "60s" },
+	{ "it ends without an answer", "502 unknown", CHILD "exit 1\n", true,
+	  "60s" },
 	{ "it ends with a status, and is not spooled", "502 unknown",
-	  "printf 'Status: 201\\n\\nplaced'; exit 1\n", false },
+	  CHILD "printf 'Status: 201\\n\\nplaced'; exit 1\n", false, "60s" },
+	{ "it runs over its limit", "504 unknown",
+	  CHILD_APART "while :; do sleep 1; done\n", true, "1s" },
 };
 
 static const struct rig_request request = {
@@ -54,18 +61,18 @@ static void
 test_row(const struct row *row)
 {
 	const char *options[] = { "--workers", "1", "--on-unknown", "retry:2",
-	    "--", NULL, NULL, NULL };
+	    "--limit", row->limit, "--", NULL, NULL, NULL };
 	struct rig_answer answer = { 0 };
 	char text[1000];
 	struct rig rig;
-	size_t n = 5;
+	size_t n = 7;
 
 	rig_open(&rig);
 	snprintf(text, sizeof text, ORDER "%s", row->ending);
 	rig_program(&rig, "order", text);
 	rig_file(&rig, "hold", "");
 	if (!row->spool) {
-		options[4] = "--no-spool";
+		options[6] = "--no-spool";
 		options[n++] = "--";
 	}
 	options[n] = rig_at(&rig, "order");
