@@ -66,8 +66,14 @@ struct idem_store_call {
 				   ours now, at attempt + 1 */
 	struct idem_owner other;	/* take_over, SETTLE: whose it was */
 	uint32_t attempts_max;	/* take_over: else EXHAUSTED */
-	bool anew;		/* a completed record past its keep, or its
-				   tombstone, is absent */
+	bool anew;		/* the key lasts as long as its answer: a record
+				   that is completed, past expires_at, or a
+				   tombstone, past ended_at, is absent, by the
+				   store's wall clock, swept or not; so no guard
+				   counts, and attempt 1 wins.  Else false, and
+				   a tombstone is EXPIRED until it is swept.
+				   Where answers go by themselves (setnx, check)
+				   it changes nothing */
 	uint32_t lease_ms;	/* CLAIM, RENEW */
 	uint32_t pid;
 	int64_t not_after_ms;	/* boot clock; later it is LATE; 0: never */
@@ -166,7 +172,7 @@ struct idem_store {
  * What a CLAIM does, in this order (doc/design.md, 3), all in one
  * atomic step.  r is the record.
  *
- *	r past its keep, and `anew`: as if absent
+ *	`anew`, and r completed or tombstone, and past it: as if absent
  *	r absent		issued_only: NO_TOKEN; look_only: ABSENT;
  *				now > not_after: LATE; else insert, attempt 1:
  *				WON
