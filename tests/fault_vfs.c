@@ -10,13 +10,14 @@
 struct file {
 	sqlite3_file base;
 	sqlite3_file *real;
+	bool log;		/* a write-ahead log */
 };
 
 /* SQLite hands its file system no argument, so this is the one exception. */
 static struct {
 	pthread_mutex_t mutex;
 	pthread_cond_t changed;
-	unsigned long long calls[FAULT_OPS];
+	unsigned long long reads, logged;
 	struct fault fault;
 	bool fired, hold, held;
 	sqlite3_vfs *real;
@@ -59,7 +60,7 @@ strike(enum fault_op op, bool *after)
 	int rc = SQLITE_OK;
 
 	pthread_mutex_lock(&world.mutex);
-	world.calls[op]++;
+	world.reads += op == FAULT_READ;
 	*after = f->after;
 	if (f->op == op) {
 		if (f->nth > 0)
@@ -141,6 +142,11 @@ f_write(sqlite3_file *f, const void *from, int len, sqlite3_int64 at)
 
 	if (rc != SQLITE_OK && !after)
 		return rc;
+	if (((struct file *)f)->log) {
+		pthread_mutex_lock(&world.mutex);
+		world.logged++;
+		pthread_mutex_unlock(&world.mutex);
+	}
 	real(f)->pMethods->xWrite(real(f), from, len, at);
 	return rc;
 }
@@ -293,6 +299,7 @@ vfs_open(sqlite3_vfs *vfs, const char *name, sqlite3_file *f, int flags,
 	rc = world.real->xOpen(world.real, name, ours->real, flags, out);
 	if (rc == SQLITE_OK)
 		ours->base.pMethods = &methods;
+	ours->log = (flags & SQLITE_OPEN_WAL) != 0;
 	return rc;
 }
 
@@ -368,15 +375,27 @@ fault_vfs_heal(void)
 	return fired;
 }
 
-unsigned long long
-fault_vfs_calls(enum fault_op op)
+static unsigned long long
+count(const unsigned long long *n)
 {
-	unsigned long long n;
+	unsigned long long now;
 
 	pthread_mutex_lock(&world.mutex);
-	n = world.calls[op];
+	now = *n;
 	pthread_mutex_unlock(&world.mutex);
-	return n;
+	return now;
+}
+
+unsigned long long
+fault_vfs_reads(void)
+{
+	return count(&world.reads);
+}
+
+unsigned long long
+fault_vfs_logged(void)
+{
+	return count(&world.logged);
 }
 
 void

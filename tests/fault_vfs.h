@@ -35,8 +35,10 @@ void fault_vfs_set(const struct fault *);
 /* Whether it has happened; then there is none any more. */
 bool fault_vfs_heal(void);
 
-/* How often that was asked of it so far, faults or not. */
-unsigned long long fault_vfs_calls(enum fault_op);
+/* Reads so far, and writes to a write-ahead log: those of a transaction, and
+   not of a checkpoint after it.  A page is two writes. */
+unsigned long long fault_vfs_reads(void);
+unsigned long long fault_vfs_logged(void);
 
 /* Hold the next sync until it is let go. */
 void fault_vfs_hold_sync(void);
