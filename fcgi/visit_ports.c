@@ -31,7 +31,7 @@ keep_here(struct visit *v)
 {
 	struct idem_exchange *x = &v->x;
 	struct lobby *lobby = v->lobby;
-	int64_t age_ms = v->conf->cache_age_ms;
+	int64_t age_ms = v->conf->cache_age_ms, left_ms = keep_left_ms(x);
 	const struct idem_cached entry = {
 		.key = x->key,
 		.fingerprint = x->fingerprint,
@@ -39,8 +39,8 @@ keep_here(struct visit *v)
 		.answer = (uintptr_t)x->answer,
 		.size = x->answer->len,
 		.purges = x->purges,
-		.until_ms = loop_now(lobby->loop) + (x->times->keep_ms <
-		    age_ms ? x->times->keep_ms : age_ms)
+		.until_ms = loop_now(lobby->loop) +
+		    (left_ms < age_ms ? left_ms : age_ms)
 	};
 
 	idem_blob_take(x->answer);

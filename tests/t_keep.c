@@ -87,6 +87,35 @@ test_kept(void)
 	    "it was not run again [idem:B17]");
 }
 
+/* Who finds it late has it at hand for what is left of its time, no longer. */
+static void
+test_found(void)
+{
+	const struct rig_request found = { .method = "POST",
+	    .path = "/short", .key = "b", .body = { "tea", 3 } };
+	int64_t began_ms = rig_now_ms(), late_ms = 0;
+	struct rig_answer answer;
+	bool replayed = true;
+
+	ask(&rig, &found, "201 stored", "an answer that is kept for 2 s");
+	is_int(rig_stop(&rig, 20000), 0, "of which nothing is at hand then");
+	start("keep = '2h', keep_min = '90s'");
+	while (rig_now_ms() - began_ms < KEEP_MS - 500)
+		poll(NULL, 0, 20);
+	while (replayed && late_ms < 30000) {
+		rig_request(&rig, &found, &answer);
+		late_ms = rig_now_ms() - began_ms;
+		replayed = strcmp(rig_field(&answer, "Idempotency-Status"),
+		    "replayed") == 0;
+		rig_answer_free(&answer);
+		poll(NULL, 0, 20);
+	}
+	/* Else it were replayed until 3.5 s at least. */
+	ok(!replayed && late_ms < KEEP_MS + 1400, "found in the ledger half a "
+	    "second before its end, it is over in time: after %lld ms",
+	    (long long)late_ms);
+}
+
 /* What is stored stays as it is when its route is changed. */
 static void
 test_changed(void)
@@ -106,6 +135,7 @@ main(void)
 	start("keep = '2h', keep_min = '90s'");
 	test_said();
 	test_kept();
+	test_found();
 	test_changed();
 	is_int(rig_stop(&rig, 20000), 0, "idemd ends as it should");
 	rig_end(&rig);
