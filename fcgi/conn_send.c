@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: ISC */
 #include "conn_private.h"
+#include "label.h"
 #include "spool.h"
 
 #include <errno.h>
@@ -197,8 +198,12 @@ send_once(struct conn *c)
 	if (c->gone)
 		return 0;
 	n = send_some(c, &s);
-	if (n > 0)
+	if (n > 0) {
 		took(c, (size_t)n);
+		IDEM_LABEL("reply.first_byte");
+		if (c->first == NULL)
+			IDEM_LABEL("reply.sent");
+	}
 	c->full = n < (ssize_t)s.len;
 	return n > 0 ? (size_t)n : 0;
 }

@@ -44,10 +44,10 @@ finish(struct keeper_run *r)
 
 	if (r->spool.pipe.fd >= 0)
 		r->keeper->collecting--;
-	IDEM_LABEL("keeper.trailer");
+	IDEM_LABEL_NOTE("trailer.begin", r->note.file);
 	keeper_spool_end(&r->spool, r->keeper->loop, &trailer,
 	    idem_boot_ms(&idem_clock_real), &r->end);
-	IDEM_LABEL("keeper.written");
+	IDEM_LABEL_NOTE("trailer.written", r->note.file);
 	keeper_run_over(r);
 }
 

@@ -138,7 +138,7 @@ let_go(struct keeper_run *r)
 		flock(r->note.lock, LOCK_UN);
 	idem_run_file_close(&r->note);
 	if (r->word == KEEPER_WORD_SETTLED || r->word == KEEPER_WORD_UNKNOWN)
-		IDEM_LABEL("keeper.settled");
+		IDEM_LABEL_NOTE("keeper.settled", r->note.file);
 }
 
 void
@@ -146,7 +146,7 @@ keeper_run_advance(struct keeper_run *r)
 {
 	if (!r->told) {
 		r->told = tell(r);
-		IDEM_LABEL("keeper.told");
+		IDEM_LABEL_NOTE("keeper.told", r->note.file);
 	}
 	if (!r->told && !r->keeper->deaf)
 		return;
@@ -173,7 +173,7 @@ keeper_run_word(struct keeper_run *r, enum keeper_word word)
 	r->word = word;
 	if (word == KEEPER_WORD_LEFT && r->note.file >= 0) {
 		idem_note_set_state(r->note.file, IDEM_NOTE_ORPHAN);
-		IDEM_LABEL("keeper.orphan");
+		IDEM_LABEL_NOTE("keeper.orphan", r->note.file);
 	}
 	if (r->over)
 		keeper_run_advance(r);
@@ -235,7 +235,7 @@ keeper_run_reaped(struct keeper_run *r, int status)
 	r->end.status = status;
 	r->end.limit = r->stopped;
 	shm_slot_put(r->keeper->o->shm, r->slot, r->keeper->o->number);
-	IDEM_LABEL("keeper.reaped");
+	IDEM_LABEL_NOTE("program.exited", r->note.file);
 	if (r->spooled)
 		keeper_out_reaped(r);
 	else

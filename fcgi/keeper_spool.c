@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: ISC */
 #include "keeper_spool.h"
 
+#include "label.h"
+
 #include <errno.h>
 #include <fcntl.h>
 #include <stdlib.h>
@@ -78,8 +80,11 @@ keeper_spool_read(struct keeper_spool *s, struct loop *loop, size_t max,
 		s->wide = true;		/* much is to come */
 		fcntl(s->pipe.fd, F_SETPIPE_SZ, KEEPER_PIPE_SIZE); /* a hint */
 	}
-	if (n > 0)
+	if (n > 0) {
+		if (s->len == 0)
+			IDEM_LABEL_NOTE("program.out.first", s->file);
 		add(s, at, (size_t)n);
+	}
 	if (n == 0 || (n < 0 && errno != EAGAIN && errno != EINTR) ||
 	    (n > 0 && closed && n < (ssize_t)max))
 		loop_close(loop, &s->pipe);

@@ -55,13 +55,16 @@ run_program(struct keeper_run *r, int out)
 static bool
 mark_and_run(struct keeper_run *r, int out)
 {
+	int error;
+
 	if (r->note.file >= 0) {
 		r->begun = true;
 		if (idem_note_set_state(r->note.file, IDEM_NOTE_BEGUN) != 0)
 			return refuse(r, errno != EINVAL ? errno : EIO);
-		IDEM_LABEL("keeper.begun");
+		IDEM_LABEL_NOTE("program.begun", r->note.file);
 	}
-	return run_program(r, out);
+	error = IDEM_LABEL_FAILS("program.spawn");
+	return error == 0 ? run_program(r, out) : refuse(r, error);
 }
 
 static bool
@@ -116,9 +119,9 @@ keeper_start(struct keeper *k)
 	r->note.lock = keeper_wire_take(m, KEEPER_FD_LOCK);
 	if (keeper_run_is_noted(r))
 		r->err.fd = keeper_wire_take(m, KEEPER_FD_ERR_READ);
-	IDEM_LABEL("keeper.start");
+	IDEM_LABEL_NOTE("keeper.start", r->note.file);
 	r->end.started = begin(r);
-	IDEM_LABEL("keeper.spawned");
+	IDEM_LABEL_NOTE("program.spawned", r->note.file);
 	if (!r->end.started)
 		not_started(r);
 }

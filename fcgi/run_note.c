@@ -134,7 +134,7 @@ run_note_claim(struct visit *v, enum idem_where where, bool probing_take_over)
 		complain(v, "not-written");
 		return false;
 	}
-	IDEM_LABEL("note");
+	IDEM_LABEL_OF("claim.noted", &v->x.key);
 	return true;
 }
 
@@ -163,7 +163,7 @@ run_note_handed(struct visit *v)
 		complain(v, "not-handed");
 		return false;
 	}
-	IDEM_LABEL("handed");
+	IDEM_LABEL_OF("claim.handed", &v->x.key);
 	return true;
 }
 
@@ -205,7 +205,7 @@ run_note_record(struct visit *v, int status, bool limit)
 		v->note.recorded = record(v, status, limit);
 	if (!v->note.recorded)
 		complain(v, "not-recorded");
-	IDEM_LABEL("record.done");
+	IDEM_LABEL_OF("record.done", &v->x.key);
 	return v->note.recorded;
 }
 

@@ -229,7 +229,7 @@ done(void *arg, const struct idem_store_result *r)
 {
 	struct settle_job *j = arg;
 
-	IDEM_LABEL("settle.done");
+	IDEM_LABEL_OF("boot.recovered", &j->note.key);
 	settle_answered(j->s);
 	if (j->op == IDEM_STORE_RENEW) {
 		renewed(j, r);
@@ -270,7 +270,7 @@ settle_job_start(struct settle_job *j)
 		.arg = j
 	};
 
-	IDEM_LABEL("settle");
+	IDEM_LABEL_OF("boot.recover", &n->key);
 	j->s->pending++;
 	j->s->moved = true;
 	j->store->ops->start(j->store, &call);

@@ -56,32 +56,33 @@ perform(struct idem_exchange *x, const struct idem_effect *fx)
 		ports->slot(x, fx);
 		break;
 	case IDEM_CLAIM:
-		IDEM_LABEL("claim");
+		IDEM_LABEL_OF("claim.sent", &x->key);
 		idem_exchange_call_claim(x, fx);
 		break;
 	case IDEM_RUN:
-		IDEM_LABEL("run");
+		IDEM_LABEL_OF("run.begin", &x->key);
 		ports->run(x, fx);
 		break;
 	case IDEM_RENEW:
 		ports->renew_later(x, fx);
 		break;
 	case IDEM_COMPLETE:
-		IDEM_LABEL("complete");
+		IDEM_LABEL_OF("complete.sent", &x->key);
 		idem_exchange_call_complete(x, fx);
 		break;
 	case IDEM_RELEASE:
-		IDEM_LABEL("release");
+		IDEM_LABEL_OF("release.sent", &x->key);
 		idem_exchange_call_release(x, fx);
 		break;
 	case IDEM_MARK_UNKNOWN:
-		IDEM_LABEL("unknown");
+		IDEM_LABEL_OF("unknown.sent", &x->key);
 		idem_exchange_call_mark_unknown(x, fx);
 		break;
 	case IDEM_RECORD:
 		ports->record(x, fx);
 		break;
 	case IDEM_CACHE:
+		IDEM_LABEL_OF("cache.sent", &x->key);
 		ports->cache(x, fx);
 		break;
 	case IDEM_PROBE:
@@ -91,7 +92,7 @@ perform(struct idem_exchange *x, const struct idem_effect *fx)
 		ports->wait(x, fx);
 		break;
 	case IDEM_REPLY:
-		IDEM_LABEL("reply");
+		IDEM_LABEL_OF("reply.begin", &x->key);
 		ports->reply(x, fx);
 		break;
 	case IDEM_END:	/* the caller of perform sees to it */
@@ -106,9 +107,15 @@ perform(struct idem_exchange *x, const struct idem_effect *fx)
 static bool
 step(struct idem_exchange *x, const struct idem_event *ev)
 {
-	struct idem_effects fxs = idem_gate_step(&x->gate, ev);
+	struct idem_effects fxs;
 	bool over = false;
 	unsigned i;
+
+	if (ev->op == IDEM_ADMIT)
+		IDEM_LABEL_OF("req.read", &x->key);
+	if (ev->op == IDEM_SLOT && ev->slot == IDEM_SLOT_GOT)
+		IDEM_LABEL_OF("slot.taken", &x->key);
+	fxs = idem_gate_step(&x->gate, ev);
 
 	for (i = 0; i < fxs.n; i++) {
 		perform(x, &fxs.fx[i]);

@@ -109,7 +109,10 @@ claim_done(void *arg, const struct idem_store_result *r)
 	struct idem_exchange *x = arg;
 	struct idem_event ev = { .op = IDEM_CLAIM };
 
-	IDEM_LABEL("claim.done");
+	if (r->class == IDEM_OK)
+		IDEM_LABEL_OF("claim.ok", &x->key);
+	else
+		IDEM_LABEL_OF("claim.err", &x->key);
 	told_of_trouble(x, r);
 	if (r->claim == IDEM_CLAIM_MISMATCH)
 		x->differs = idem_fingerprint_differs(&x->fingerprint,
@@ -153,7 +156,10 @@ complete_done(void *arg, const struct idem_store_result *r)
 {
 	struct idem_exchange *x = arg;
 
-	IDEM_LABEL("complete.done");
+	if (r->class == IDEM_OK)
+		IDEM_LABEL_OF("complete.ok", &x->key);
+	else
+		IDEM_LABEL_OF("complete.err", &x->key);
 	x->purges = r->purges;
 	if (r->write == IDEM_WRITE_LOST && !x->gate.asked.others)
 		x->ports->lost(x, r);
@@ -163,14 +169,14 @@ complete_done(void *arg, const struct idem_store_result *r)
 static void
 release_done(void *arg, const struct idem_store_result *r)
 {
-	IDEM_LABEL("release.done");
+	IDEM_LABEL("release.ok");
 	write_done(arg, r, IDEM_RELEASE, IDEM_WOKEN_RELEASED);
 }
 
 static void
 unknown_done(void *arg, const struct idem_store_result *r)
 {
-	IDEM_LABEL("unknown.done");
+	IDEM_LABEL("unknown.ok");
 	write_done(arg, r, IDEM_MARK_UNKNOWN, IDEM_WOKEN_UNKNOWN);
 }
 

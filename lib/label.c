@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: ISC */
 #include "label.h"
 
+#include "journal.h"
+
 #include <signal.h>
 #include <stdatomic.h>
 #include <stdbool.h>
@@ -153,12 +155,29 @@ hit(struct label *label)
 	}
 }
 
-void
-idem_label(const char *name)
+int
+idem_label(const char *name, const struct idem_digest *key)
 {
+	char hex[2 * IDEM_DIGEST_LEN + 1] = "-";
 	size_t i;
 
 	for (i = 0; i < labels.len; i++)
 		if (strcmp(labels.at[i].name, name) == 0)
 			hit(&labels.at[i]);
+	if (!idem_label_wanted(name))
+		return 0;
+	if (key != NULL)
+		idem_hex(key->at, sizeof key->at, hex);
+	return idem_label_ask(name, hex);
+}
+
+void
+idem_label_note(const char *name, int file)
+{
+	struct idem_note note;
+
+	if (file != -1 && idem_note_read(file, &note))
+		idem_label(name, &note.key);
+	else
+		idem_label(name, NULL);
 }

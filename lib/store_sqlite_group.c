@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: ISC */
 #include "store_sqlite.h"
 
+#include "label.h"
+
 #include <sqlite3.h>
 #include <stdio.h>
 #include <string.h>
@@ -103,6 +105,7 @@ transaction(struct idem_sqlite *s, struct idem_sqlite_work **works, size_t n,
 	*rc = idem_sqlite_say(&s->db, IDEM_SAY_BEGIN);
 	if (*rc != SQLITE_OK)
 		return TRIED_NOT_BEGUN;
+	IDEM_LABEL("ledger.begin");
 	set_under_way(s, works, n);
 	for (i = 0; i < n; i++) {
 		*rc = apply(s, works[i], purges);
@@ -113,6 +116,7 @@ transaction(struct idem_sqlite *s, struct idem_sqlite_work **works, size_t n,
 		withdrew = withdrew || works[i]->done.withdrew;
 	}
 	*rc = commit(s, withdrew);
+	IDEM_LABEL("ledger.committed");
 	return *rc == SQLITE_OK ? TRIED_DONE : TRIED_OPEN;
 }
 

@@ -1,0 +1,241 @@
+/* SPDX-License-Identifier: ISC */
+#include "stops.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/epoll.h>
+#include <sys/socket.h>
+#include <sys/un.h>
+#include <unistd.h>
+
+#define TEXT 256
+
+/* A thread's connection, for as long as the thread is there. */
+struct thread {
+	struct watch watch;
+	struct stops *stops;
+	struct thread *next;
+	unsigned id;		/* of the stop that waits; 0: none does */
+};
+
+struct stops {
+	struct loop *loop;
+	struct watch listener;
+	struct thread *threads;
+	void (*reached)(void *arg, const struct stop *);
+	void *arg;
+	unsigned last_id;
+	bool open;		/* everybody goes on at once */
+	char path[108];
+};
+
+static struct stops *
+of_listener(struct watch *w)
+{
+	return (struct stops *)((char *)w - offsetof(struct stops, listener));
+}
+
+/* --- one of them ---------------------------------------------------------- */
+
+static void
+thread_free(struct thread *t)
+{
+	struct thread **at = &t->stops->threads;
+
+	while (*at != t)
+		at = &(*at)->next;
+	*at = t->next;
+	loop_close(t->stops->loop, &t->watch);
+	free(t);
+}
+
+static void
+say(struct thread *t, const char *word)
+{
+	t->id = 0;
+	/* Who is gone meanwhile needs no word. */
+	(void)send(t->watch.fd, word, strlen(word),
+	    MSG_DONTWAIT | MSG_NOSIGNAL);
+}
+
+/* "LABEL KEY PID LANE"; false: it is not that. */
+static bool
+parse(char *text, struct stop *stop)
+{
+	char *words[4], *rest = text;
+	size_t n;
+
+	for (n = 0; n < 4; n++) {
+		words[n] = strtok_r(n == 0 ? text : NULL, " ", &rest);
+		if (words[n] == NULL)
+			return false;
+	}
+	stop->label = words[0];
+	stop->key = strcmp(words[1], "-") != 0 ? words[1] : NULL;
+	stop->pid = (pid_t)strtol(words[2], NULL, 10);
+	stop->lane = words[3];
+	return true;
+}
+
+static void
+heard(struct watch *w, uint32_t events)
+{
+	struct thread *t = (struct thread *)w;
+	struct stops *s = t->stops;
+	char text[TEXT];
+	struct stop stop;
+	ssize_t n;
+
+	(void)events;
+	n = recv(w->fd, text, sizeof text - 1, MSG_DONTWAIT);
+	if (n <= 0) {
+		if (n == 0 || (errno != EAGAIN && errno != EINTR))
+			thread_free(t);
+		return;
+	}
+	text[n] = '\0';
+	if (s->open || !parse(text, &stop)) {
+		say(t, "go");
+		return;
+	}
+	t->id = stop.id = ++s->last_id;
+	s->reached(s->arg, &stop);
+}
+
+static void
+came(struct watch *w, uint32_t events)
+{
+	struct stops *s = of_listener(w);
+	struct thread *t;
+	int fd;
+
+	(void)events;
+	fd = accept4(w->fd, NULL, NULL, SOCK_CLOEXEC | SOCK_NONBLOCK);
+	if (fd == -1)
+		return;
+	t = calloc(1, sizeof *t);
+	if (t == NULL) {
+		close(fd);
+		return;
+	}
+	t->stops = s;
+	t->watch.ready = heard;
+	if (loop_watch(s->loop, &t->watch, fd, EPOLLIN) != 0) {
+		close(fd);
+		free(t);
+		return;
+	}
+	t->next = s->threads;
+	s->threads = t;
+}
+
+/* --- all of them ---------------------------------------------------------- */
+
+static struct thread *
+waiting(struct stops *s, unsigned id)
+{
+	struct thread *t;
+
+	for (t = s->threads; t != NULL; t = t->next)
+		if (t->id == id && id != 0)
+			return t;
+	return NULL;
+}
+
+void
+stops_go(struct stops *s, unsigned id)
+{
+	struct thread *t = waiting(s, id);
+
+	if (t != NULL)
+		say(t, "go");
+}
+
+void
+stops_fail(struct stops *s, unsigned id, int error)
+{
+	struct thread *t = waiting(s, id);
+	char word[20];
+
+	snprintf(word, sizeof word, "fail %d", error);
+	if (t != NULL)
+		say(t, word);
+}
+
+void
+stops_all_go(struct stops *s)
+{
+	struct thread *t;
+
+	s->open = true;
+	for (t = s->threads; t != NULL; t = t->next)
+		if (t->id != 0)
+			say(t, "go");
+}
+
+size_t
+stops_waiting(const struct stops *s)
+{
+	const struct thread *t;
+	size_t n = 0;
+
+	for (t = s->threads; t != NULL; t = t->next)
+		n += t->id != 0;
+	return n;
+}
+
+static int
+listen_at(struct stops *s)
+{
+	struct sockaddr_un at = { .sun_family = AF_UNIX };
+	int fd = socket(AF_UNIX,
+	    SOCK_SEQPACKET | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
+
+	memcpy(at.sun_path, s->path, sizeof s->path);
+	if (fd == -1)
+		return -1;
+	if (bind(fd, (const struct sockaddr *)&at, sizeof at) != 0 ||
+	    listen(fd, 1024) != 0 ||
+	    loop_watch(s->loop, &s->listener, fd, EPOLLIN) != 0) {
+		close(fd);
+		return -1;
+	}
+	return 0;
+}
+
+struct stops *
+stops_open(struct loop *loop, const char *path,
+    void (*reached)(void *arg, const struct stop *), void *arg)
+{
+	struct stops *s = calloc(1, sizeof *s);
+
+	if (s == NULL || strlen(path) >= sizeof s->path) {
+		errno = s == NULL ? ENOMEM : ENAMETOOLONG;
+		free(s);
+		return NULL;
+	}
+	s->loop = loop;
+	s->reached = reached;
+	s->arg = arg;
+	s->listener.fd = -1;
+	s->listener.ready = came;
+	memcpy(s->path, path, strlen(path) + 1);
+	if (listen_at(s) != 0) {
+		free(s);
+		return NULL;
+	}
+	return s;
+}
+
+void
+stops_close(struct stops *s)
+{
+	stops_all_go(s);
+	while (s->threads != NULL)
+		thread_free(s->threads);
+	loop_close(s->loop, &s->listener);
+	unlink(s->path);
+	free(s);
+}

@@ -1,0 +1,174 @@
+/* SPDX-License-Identifier: ISC */
+#include "label.h"
+#include "stops.h"
+#include "tap.h"
+
+#include <errno.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/prctl.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+/* A process that comes to a labelled point, and the simulator's word to it. */
+#define PIECE_MS 20
+#define WAIT_MS 5000
+
+static char folder[] = "/tmp/t_sim_stops.XXXXXX";
+static char path[60];
+
+static struct {
+	struct loop *loop;
+	struct stops *stops;
+	struct stop last;
+	char label[40], key[80], lane[20];
+	unsigned times;
+} seen;
+
+static void
+reached(void *arg, const struct stop *stop)
+{
+	(void)arg;
+	seen.last = *stop;
+	seen.times++;
+	snprintf(seen.label, sizeof seen.label, "%s", stop->label);
+	snprintf(seen.key, sizeof seen.key, "%s",
+	    stop->key != NULL ? stop->key : "none");
+	snprintf(seen.lane, sizeof seen.lane, "%s", stop->lane);
+}
+
+static pid_t
+come_to(const char *label, const char *key)
+{
+	pid_t pid = fork();
+
+	if (pid != 0)
+		return pid;
+	prctl(PR_SET_PDEATHSIG, SIGKILL);
+	_exit(idem_label_ask(label, key));
+}
+
+/* Turn until somebody waits; false: nobody came. */
+static bool
+await_one(unsigned times)
+{
+	int tries = WAIT_MS / PIECE_MS;
+
+	while (tries-- > 0 && seen.times < times)
+		loop_turn(seen.loop, loop_now(seen.loop) + PIECE_MS);
+	return seen.times >= times;
+}
+
+static void
+turn(void)
+{
+	loop_turn(seen.loop, loop_now(seen.loop));
+}
+
+static int
+ended(pid_t pid)
+{
+	int status = -1;
+
+	waitpid(pid, &status, WUNTRACED);
+	return status;
+}
+
+static void
+test_words(void)
+{
+	unsigned before = seen.times;
+	pid_t pid = come_to("claim.ok", "00ff");
+	int status;
+
+	ok(await_one(before + 1), "who comes to a point tells so");
+	is(seen.label, "claim.ok", "which it is");
+	is(seen.key, "00ff", "of which key");
+	is(seen.lane, "g1", "and in whose lane");
+	is_int(seen.last.pid, pid, "and who");
+	is_int((long)stops_waiting(seen.stops), 1, "and waits");
+	ok(waitpid(pid, &status, WNOHANG) == 0, "and does not go on");
+	stops_go(seen.stops, seen.last.id);
+	is_int(ended(pid), 0, "until it is told to go");
+	turn();
+	pid = come_to("program.spawn", "-");
+	await_one(before + 2);
+	is(seen.key, "none", "a point need not be of a key");
+	stops_fail(seen.stops, seen.last.id, ENOSPC);
+	status = ended(pid);
+	ok(WIFEXITED(status) && WEXITSTATUS(status) == ENOSPC,
+	    "it may be told to fail");
+	stops_go(seen.stops, seen.last.id);
+	stops_go(seen.stops, 0);
+	is_int((long)stops_waiting(seen.stops), 0,
+	    "a word for one who does not wait is nobody's");
+}
+
+static void
+test_death(void)
+{
+	pid_t pid = come_to("claim.ok", "-");
+	unsigned i;
+
+	await_one(seen.times + 1);
+	kill(pid, SIGKILL);
+	ended(pid);
+	for (i = 0; i < 100 && stops_waiting(seen.stops) > 0; i++)
+		loop_turn(seen.loop, loop_now(seen.loop) + PIECE_MS);
+	is_int((long)stops_waiting(seen.stops), 0,
+	    "who has died there does not wait any more");
+}
+
+static void
+test_all(void)
+{
+	unsigned before = seen.times;
+	pid_t first = come_to("claim.ok", "-"), second;
+
+	await_one(before + 1);
+	stops_all_go(seen.stops);
+	is_int(ended(first), 0, "all that wait go on");
+	second = come_to("claim.ok", "-");
+	while (waitpid(second, NULL, WNOHANG) == 0)
+		loop_turn(seen.loop, loop_now(seen.loop) + PIECE_MS);
+	is_int(seen.times, before + 1, "and nobody stops from then on");
+	stops_close(seen.stops);
+	is_int(ended(come_to("claim.ok", "-")), 0,
+	    "where nobody listens, nobody waits");
+	ok(access(path, F_OK) != 0, "and nothing is left of the socket");
+}
+
+static void
+test_wanted(void)
+{
+	setenv("IDEMSIM_LABELS", "claim.ok,reply.sent", 1);
+	ok(idem_label_wanted("claim.ok") && idem_label_wanted("reply.sent"),
+	    "a point that is named is waited at");
+	ok(!idem_label_wanted("claim") && !idem_label_wanted("reply") &&
+	    !idem_label_wanted("sent") && !idem_label_wanted("claim.ok,reply"),
+	    "and none that is named like it");
+	setenv("IDEMSIM_LABELS", "", 1);
+	ok(!idem_label_wanted("claim.ok"), "and none if none is named");
+}
+
+int
+main(void)
+{
+	if (mkdtemp(folder) == NULL)
+		bail_out("no folder for the test");
+	snprintf(path, sizeof path, "%s/stops", folder);
+	setenv("IDEMSIM_STOPS", path, 1);
+	setenv("IDEMSIM_LANE", "g1", 1);
+	seen.loop = loop_new(&idem_clock_real);
+	seen.stops = stops_open(seen.loop, path, reached, NULL);
+	ok(seen.stops != NULL, "there is a place to tell it");
+	test_words();
+	test_death();
+	test_all();
+	test_wanted();
+	loop_free(seen.loop);
+	rmdir(folder);
+	return done();
+}
