@@ -57,7 +57,32 @@ includes() {
 
 # only_in PATTERN FILE-PATTERN: a library's header outside its one place.
 only_in() {
-	grep -HnE "^#include <($1)" lib/*.[ch] fcgi/*.[ch] | grep -vE "^($2):"
+	grep -HnE "^#include <($1)" lib/*.[ch] fcgi/*.[ch] sim/*.[ch] |
+	    grep -vE "^($2):"
+}
+
+# Of fcgi the simulator has the event loop, which knows nothing of idemd.
+sim_includes() {
+	includes sim lib | grep -v '"loop\.h"$'
+}
+
+# What is planned, told, judged and reported is the same in every world.
+worldless() {
+	grep -HnE \
+	    '^#include "(address|caller|child|instance|live[a-z_]*|loop|net|server|stops|world)[a-z_]*\.h"' \
+	    sim/arena* sim/check* sim/draw* sim/effects* sim/explain* \
+	    sim/history* sim/judge* sim/load* sim/names* sim/outcome* \
+	    sim/plan* sim/report* sim/resp* sim/retry* sim/scenario*
+}
+
+# idemd-sim is idemd but for its labels: all files that have one are its own.
+labelled() {
+	grep -lE '(^|[^A-Z_])IDEM_LABEL(_|S_|\()' lib/*.c fcgi/*.c |
+	    grep -vE '^(lib/label[a-z_]*|fcgi/idem_cgi)\.c$' |
+	    while IFS= read -r file; do
+		sed -n '/^idemd_sim_SOURCES/,/[^\\]$/p' sim/Makefile.inc |
+		    grep -q "$file" || echo "$file is not in idemd-sim"
+	done
 }
 
 # --- purity ----------------------------------------------------------------
@@ -121,8 +146,8 @@ unbounded() {
 }
 
 forks() {
-	grep -HnE '(^|[^A-Za-z0-9_])fork\(' lib/*.[ch] fcgi/*.[ch] |
-	    grep -vE '^fcgi/(workers|idem_cgi[a-z_]*)\.c:'
+	grep -HnE '(^|[^A-Za-z0-9_])fork\(' lib/*.[ch] fcgi/*.[ch] sim/*.[ch] |
+	    grep -vE '^(fcgi/(workers|idem_cgi[a-z_]*)|sim/warden)\.c:'
 }
 
 workplace() {
@@ -194,21 +219,27 @@ no_seeds() {
 
 holds "lib includes only its own headers" includes lib
 holds "fcgi includes only its own headers and lib's" includes fcgi lib
+holds "sim includes only its own headers, lib's and the event loop's" \
+    sim_includes
+holds "what judges knows no world" worldless
+holds "idemd-sim has all labels" labelled
 holds "OpenSSL is known to lib/digest.c and lib/redis_tls.c alone" \
     only_in 'openssl/' 'lib/(digest|redis_tls)\.c'
 holds "hiredis is known to lib/redis_wire*.c alone" \
     only_in 'hiredis' 'lib/redis_wire[a-z_]*\.c'
 holds "SQLite is known to lib/store_sqlite*.c alone" \
     only_in 'sqlite3' 'lib/store_sqlite[a-z_]*\.c'
-holds "Lua is known to fcgi/conf_lua*.c alone" \
-    only_in '(lua|lualib|lauxlib)\.h' 'fcgi/conf_lua[a-z_]*\.[ch]'
+holds "Lua is known to fcgi/conf_lua*.c and sim/scenario*.c alone" \
+    only_in '(lua|lualib|lauxlib)\.h' '(fcgi/conf_lua|sim/scenario)[a-z_]*\.[ch]'
+holds "Jansson is known to what reads and writes JSON alone" \
+    only_in 'jansson' 'sim/(history_[a-z_]*|report_json|matrix_json)\.[ch]'
 holds "libfcgi is known to fcgi/front.c alone" \
     only_in 'fcgi(app|os|misc|_stdio|_config)\.h' 'fcgi/front\.c'
 holds "pure modules call nothing that is not pure" pure_calls
 holds "pure modules keep nothing between calls" pure_data
 holds "nothing is left unfinished" unfinished
 holds "no call without a bound" unbounded
-holds "only the master and idem-cgi fork" forks
+holds "only the master, idem-cgi and the warden fork" forks
 holds "the text speaks of idem, not of where it was written" workplace
 holds "every text that is named is in the repository" not_there
 holds "every source names its licence" no_licence

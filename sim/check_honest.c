@@ -1,0 +1,221 @@
+/* SPDX-License-Identifier: ISC */
+#include "check_private.h"
+
+#include <string.h>
+
+/* --- no_false_definite ---------------------------------------------------- */
+
+static bool
+is_definite(const struct check_try *try)
+{
+	return try->class == OUTCOME_FAIL || try->class == OUTCOME_BUSY ||
+	    try->class == OUTCOME_UNKNOWN;
+}
+
+/*
+ * no_false_definite (promise "honest"): a try that was told that it did not run
+ * and never will (fail, busy, unknown) is named by no run, before or after it
+ * was told.
+ *
+ * `info` and `ok` may have run.  Exercised by one that was told so, and by one
+ * that ran and was answered: it might have been told so.
+ */
+void
+check_no_false_definite(const struct check_view *v, struct check_finding *f)
+{
+	const struct check_try *try;
+	bool exercised = false;
+
+	for (try = v->tries; try < v->tries + v->tries_n; try++) {
+		exercised = exercised || is_definite(try) ||
+		    (try->run != NULL && try->ret != NULL &&
+		    try->ret->status > 0);
+		if (!is_definite(try) || try->run == NULL)
+			continue;
+		check_find(f, CHECK_VIOLATED, try->inv->k, "try %d was told "
+		    "that it did not run (%s), and %s is its run", try->a,
+		    outcome_text(try->class), try->run->id);
+		check_find_event(f, try->ret);
+		check_find_event(f, try->run->first);
+		check_find_event(f, check_run_close(try->run));
+		return;
+	}
+	check_find_end(f, exercised);
+}
+
+/* --- unknown_honest ------------------------------------------------------- */
+
+static bool
+says_unknown(const struct check_try *try)
+{
+	return try->class == OUTCOME_UNKNOWN &&
+	    (try->ret->mark == NULL || strcmp(try->ret->mark, "unknown") == 0);
+}
+
+/*
+ * A run of it that came to no end by then, nor later: it was cut, or it ended
+ * by itself without a whole answer.
+ */
+static bool
+run_was_cut(const struct check_key *key, const struct history_event *by)
+{
+	size_t i;
+
+	for (i = 0; i < key->runs_n && key->runs[i]->first->i < by->i; i++)
+		if (key->runs[i]->end == NULL)
+			return true;
+	return false;
+}
+
+/*
+ * unknown_honest (promise "honest"): who is told that nobody knows (409
+ * unknown) is told so because of something: between the key's first try and the
+ * answer a fault that can cut a run struck or lasted (all but clients' and
+ * operators'), a lease ended, a run came to no end, or the plan's program is
+ * one that ends without a whole answer.  A key with nothing of the kind is
+ * never unknown.
+ *
+ * `info` is no such answer (502 and 504 are of the try that ran).  A claim may
+ * come long before its run and leaves no trace in a ledger, so the key's first
+ * try stands for it.  Exercised by an answer to a key that was asked for
+ * before.
+ */
+void
+check_unknown_honest(const struct check_view *v, struct check_finding *f)
+{
+	const struct check_key *key;
+	const struct check_try *try;
+	bool exercised = false;
+	int64_t from_ns;
+
+	for (try = v->tries; try < v->tries + v->tries_n; try++) {
+		if (try->key == CHECK_NO_KEY || try->ret == NULL)
+			continue;
+		key = &v->keys[try->key];
+		from_ns = key->tries[0]->inv->t_ns;
+		exercised = exercised || (try->ret->status > 0 &&
+		    key->tries[0] != try);
+		if (!says_unknown(try) || v->head->handler_fails ||
+		    check_fault_within(v, from_ns, try->ret->t_ns,
+		    check_linger_ns(v)) != NULL ||
+		    check_lease_ended(v, try->key, from_ns, try->ret->t_ns) ||
+		    run_was_cut(key, try->ret))
+			continue;
+		check_find(f, CHECK_VIOLATED, key->name, "try %d was told that "
+		    "nobody knows how %s ended, and nothing had happened to it",
+		    try->a, key->name);
+		check_find_event(f, try->ret);
+		if (key->runs_n > 0) {
+			check_find_event(f, key->runs[0]->first);
+			check_find_event(f, check_run_close(key->runs[0]));
+		}
+		return;
+	}
+	check_find_end(f, exercised);
+}
+
+/* --- busy_honest ---------------------------------------------------------- */
+
+/* Tries of a key that may have been its owner, as they come and go. */
+struct owners {
+	size_t open;		/* so many now */
+	const struct check_try *first;	/* of all */
+	const struct history_event *left;	/* when the last one left */
+};
+
+/*
+ * Busy and unknown tries did not own it.  What was not started may have, for a
+ * moment; of what nobody knows the end it may still.
+ */
+static bool
+may_own(const struct check_try *try)
+{
+	return try->class == OUTCOME_OK || try->class == OUTCOME_INFO ||
+	    try->class == OUTCOME_NONE || (try->class == OUTCOME_FAIL &&
+	    check_is(try->ret->mark, "not-started"));
+}
+
+static bool
+is_explained(const struct check_view *v, const struct check_try *try,
+    const struct owners *o)
+{
+	if (o->open > 0 || (o->left != NULL && o->left->i >= try->inv->i))
+		return true;
+	/* A claim that a fault kept from being taken back, or that a store has
+	   again from its past. */
+	return o->first != NULL && check_fault_within(v, o->first->inv->t_ns,
+	    try->ret->t_ns, check_linger_ns(v)) != NULL;
+}
+
+static void
+find_busy(const struct check_view *v, const struct check_try *try,
+    const struct owners *o, struct check_finding *f)
+{
+	check_find(f, CHECK_VIOLATED, v->keys[try->key].name, "try %d was told "
+	    "that %s is in progress, and nobody else had it", try->a,
+	    v->keys[try->key].name);
+	check_find_event(f, try->ret);
+	check_find_event(f, try->inv);
+	check_find_event(f, o->left);
+}
+
+/* false: it is a violation. */
+static bool
+own(const struct check_view *v, const struct check_try *try,
+    const struct history_event *e, struct owners *o)
+{
+	if (try->class == OUTCOME_BUSY)
+		return try->inv == e || is_explained(v, try, o);
+	if (!may_own(try))
+		return true;
+	if (try->inv == e) {
+		o->open++;
+		if (o->first == NULL)
+			o->first = try;
+	} else if (try->class != OUTCOME_INFO) {
+		/* Of an info try the client has left, the claim has not. */
+		o->open--;
+		o->left = e;
+	}
+	return true;
+}
+
+/*
+ * busy_honest (promise "honest"): who is told that the key is in progress is
+ * told so because another try of it may have owned it at some moment between
+ * its question and the answer: one with a final answer, one that was not
+ * started (it may have had it until then), or one that came to no answer.
+ * Where a fault struck since the key was first owned, a claim may stand for
+ * longer than its try.  Other busy tries explain nothing: a gate must not be
+ * busy against a claim of its own that it has lost sight of.
+ *
+ * `info` tries own it from their begin on without end.  Exercised by a busy
+ * answer.
+ */
+void
+check_busy_honest(const struct check_view *v, struct check_finding *f)
+{
+	const struct history_event *e = v->h->events;
+	const struct history_event *end = e + v->h->n;
+	struct arena arena = { NULL };
+	const struct check_try *try;
+	bool exercised = false, honest = true;
+	struct owners *owners;
+
+	owners = arena_get(&arena, (v->keys_n + 1) * sizeof *owners);
+	for (; e < end && honest; e++) {
+		if (e->kind != HISTORY_INV && e->kind != HISTORY_RET)
+			continue;
+		try = check_view_try(v, e->a);
+		if (try == NULL || try->key == CHECK_NO_KEY ||
+		    (try->inv != e && try->ret != e))
+			continue;
+		exercised = exercised || try->class == OUTCOME_BUSY;
+		honest = own(v, try, e, &owners[try->key]);
+		if (!honest)
+			find_busy(v, try, &owners[try->key], f);
+	}
+	if (honest)
+		check_find_end(f, exercised);
+	arena_free(&arena);
+}

@@ -1,0 +1,93 @@
+/* SPDX-License-Identifier: ISC */
+#ifndef JUDGE_H
+#define JUDGE_H
+
+#include "check.h"
+
+struct scenario;
+
+/*
+ * The verdict on a run, and on a test point of many runs: what was to hold,
+ * what was to be violated, what was to happen at all.
+ */
+enum judge_verdict {
+	JUDGE_PASS,
+	JUDGE_FAIL,		/* a violation, or a negative control that did
+				   not show one */
+	JUDGE_INCONCLUSIVE,	/* an unexpected death, a run that was cut, a
+				   checker without an answer */
+	JUDGE_VACUOUS,		/* a fault never happened, a `sometimes` was
+				   never true, a premise never came about */
+	JUDGE_SKIP,		/* it cannot be expressed or run here */
+	JUDGE_VERDICTS
+};
+const char *judge_text(enum judge_verdict);
+
+struct judge_run {
+	enum judge_verdict verdict;
+	struct check_finding finding;	/* FAIL by an invariant, or a control's
+					   violation that was wanted */
+	bool by_check;			/* it is */
+	char message[CHECK_WORDS];	/* of every verdict but PASS */
+	/* Of a point's runs together, "is there one": */
+	bool exercised[PLAN_INVARIANTS];
+	bool shown[PLAN_INVARIANTS];	/* what was to be violated was */
+	bool controlled;	/* and all of that */
+};
+
+/*
+ * One run by itself.  scenario, point: for its own functions; NULL for a
+ * history that is read from a file (then those are not judged; message has a
+ * note of that, and of relaxed invariants that did not hold, where the verdict
+ * is PASS).
+ */
+void judge_run(const struct history *, struct scenario *, size_t point,
+    struct judge_run *);
+
+/*
+ * All runs of a point: FAIL if one failed; else INCONCLUSIVE if one was; else
+ * FAIL if it is a negative control and something was never shown; else VACUOUS
+ * if over all of them something that was to happen did not.  After each
+ * judge_point_add worst_run says which run is to be kept for a report.
+ */
+struct judge_point {
+	const struct plan *plan;
+	unsigned runs;
+	enum judge_verdict verdict;
+	struct judge_run worst;		/* the first of that verdict */
+	unsigned worst_run;		/* its number */
+	char message[CHECK_WORDS];
+	unsigned *fired;		/* by fault id, over all runs */
+	bool *sometimes;		/* by the plan's numbers */
+	struct arena arena;
+	int64_t wall_ms;
+	uint64_t starts, tries, keys;	/* for the line */
+	bool exercised[PLAN_INVARIANTS], shown[PLAN_INVARIANTS], controlled;
+};
+
+void judge_point_begin(struct judge_point *, const struct plan *);
+void judge_point_add(struct judge_point *, const struct history *,
+    struct scenario *, size_t point);
+void judge_point_end(struct judge_point *);
+/* It cannot be run here; why. */
+void judge_point_skip(struct judge_point *, const char *why);
+void judge_point_free(struct judge_point *);
+
+/*
+ * All points of a scenario file together: an invariant that they claim must
+ * have been put to the test in a run of one of them.  A row of a matrix often
+ * has no use for one that the next row needs.
+ */
+struct judge_file {
+	bool claimed[PLAN_INVARIANTS], exercised[PLAN_INVARIANTS];
+	bool partial;		/* not all of them were run: nothing is said */
+};
+/* After judge_point_end. */
+void judge_file_add(struct judge_file *, const struct judge_point *);
+/* The last point, if it passed, is VACUOUS where one was not. */
+void judge_file_end(const struct judge_file *, struct judge_point *last);
+
+/* 0; 1 a violation; 2 only inconclusive or vacuous ones; as processes end. */
+int judge_exit(const enum judge_verdict *, size_t n);
+
+#endif

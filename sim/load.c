@@ -1,0 +1,84 @@
+/* SPDX-License-Identifier: ISC */
+#include "load_private.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+
+struct load *
+load_open(const struct plan *plan, struct draw *d, struct history *history,
+    const struct load_world *world)
+{
+	struct load *l = calloc(1, sizeof *l);
+
+	if (l == NULL) {
+		fputs("idemsim: there is no memory left\n", stderr);
+		exit(70);
+	}
+	l->plan = plan;
+	l->history = history;
+	l->world = *world;
+	l->asked_ns = -1;
+	draw_fork(d, "load", &l->draw);
+	draw_fork(&l->draw, "nonces", &l->nonces);
+	load_make(l);
+	return l;
+}
+
+void
+load_begin(struct load *l)
+{
+	load_ask(l);
+}
+
+void
+load_stop(struct load *l)
+{
+	l->stopped = true;
+	l->due.n = 0;
+}
+
+bool
+load_over(const struct load *l)
+{
+	return l->under_way == 0 && l->due.n == 0;
+}
+
+size_t
+load_open_tries(const struct load *l)
+{
+	return l->under_way;
+}
+
+size_t
+load_tries_of(const struct load *l, const char *client, int *a, size_t max)
+{
+	size_t index = names_find(&l->names, client), n = 0;
+	int at;
+
+	if (index == NAMES_NONE)
+		return 0;
+	for (at = l->clients[index].last; at != 0 && n < max;
+	    at = l->tries[at - 1].older)
+		a[n++] = at;
+	return n;
+}
+
+size_t
+load_keys(const struct load *l, const char *const **keys)
+{
+	*keys = l->keys.at;
+	return l->keys.n;
+}
+
+void
+load_close(struct load *l)
+{
+	size_t i;
+
+	if (l == NULL)
+		return;
+	for (i = 0; i < l->plan->loads_n; i++)
+		draw_zipf_free(&l->ranks[i]);
+	arena_free(&l->arena);
+	free(l);
+}

@@ -1,0 +1,113 @@
+/* SPDX-License-Identifier: ISC */
+#include "report_private.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+struct report_private {
+	struct report_bar bar;
+	struct idem_buf cases;		/* of JUnit */
+	struct report_json *json;
+	size_t counts[JUDGE_VERDICTS];
+	bool failed;			/* an artefact could not be written */
+};
+
+void
+report_begin(struct report *r, size_t points)
+{
+	r->in = calloc(1, sizeof *r->in);
+	if (r->in == NULL) {
+		fputs("idemsim: there is no memory left\n", stderr);
+		exit(70);
+	}
+	r->points = points;
+	r->done = 0;
+	if (r->json != NULL)
+		r->in->json = report_json_new(r);
+	report_tap_begin(r);
+}
+
+void
+report_progress(struct report *r, const struct plan *p, unsigned run,
+    unsigned runs)
+{
+	struct idem_buf title = { 0 };
+
+	if (!r->bar)
+		return;
+	report_say_title(&title, p, NULL);
+	report_bar(&r->in->bar, r->done, r->points, report_buf_text(&title),
+	    run, runs);
+	idem_buf_free(&title);
+}
+
+static void
+tell(struct report *r, const struct report_told *t)
+{
+	report_bar_clear(&r->in->bar);
+	report_tap_point(r, t);
+	if (r->junit != NULL)
+		report_junit_point(&r->in->cases, t);
+	if (r->in->json != NULL)
+		report_json_point(r->in->json, t);
+}
+
+void
+report_point(struct report *r, const struct judge_point *p,
+    const struct history *worst)
+{
+	bool kept = r->out != NULL && p->verdict != JUDGE_PASS &&
+	    p->verdict != JUDGE_SKIP;
+	struct idem_buf title = { 0 }, sum = { 0 }, again = { 0 };
+	struct report_files files = { 0 };
+	struct report_told t = {
+		.point = p, .worst = worst, .files = &files,
+		.mode = worst != NULL ? worst->head.mode : r->mode
+	};
+
+	t.number = ++r->done;
+	r->in->counts[p->verdict]++;
+	report_say_title(&title, p->plan, worst);
+	report_say_sum(&sum, p);
+	report_say_again(&again, r->command, p->plan, worst);
+	t.title = report_buf_text(&title);
+	t.sum = report_buf_text(&sum);
+	t.again = report_buf_text(&again);
+	r->folder[0] = '\0';
+	if (kept && report_folder(r, p, worst, t.title, t.again, &files) != 0)
+		r->in->failed = true;
+	tell(r, &t);
+	idem_buf_free(&title);
+	idem_buf_free(&sum);
+	idem_buf_free(&again);
+}
+
+static void
+written(struct report *r, const char *path, int status)
+{
+	if (status == 0)
+		return;
+	fprintf(stderr, "idemsim: %s: %s\n", path, strerror(errno));
+	r->in->failed = true;
+}
+
+int
+report_end(struct report *r)
+{
+	bool failed;
+
+	report_bar_clear(&r->in->bar);
+	if (r->junit != NULL)
+		written(r, r->junit, report_junit_end(r, &r->in->cases,
+		    r->in->counts));
+	if (r->in->json != NULL)
+		written(r, r->json, report_json_end(r->in->json, r->json));
+	if (fflush(r->tap) != 0 || ferror(r->tap))
+		written(r, "standard output", -1);
+	failed = r->in->failed;
+	idem_buf_free(&r->in->cases);
+	free(r->in);
+	r->in = NULL;
+	return failed ? -1 : 0;
+}

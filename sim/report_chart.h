@@ -1,0 +1,99 @@
+/* SPDX-License-Identifier: ISC */
+#ifndef REPORT_CHART_H
+#define REPORT_CHART_H
+
+#include "arena.h"
+#include "report_pick.h"
+
+/*
+ * Where everything of a space-time diagram stands, in pixels: lanes from left
+ * to right, one row an event from top to bottom.
+ *
+ *	 clients   |   gates          | stores | programs
+ *	 c1    c2  |   g1   g1 life 2 |   a    |
+ */
+#define CHART_ROW 24
+#define CHART_GAP 26		/* before a row: some time has gone by */
+#define CHART_TOP 14
+#define CHART_FOOT 30
+#define CHART_HEAD 56
+
+enum chart_kind {
+	CHART_CLIENT, CHART_GATE, CHART_STORE, CHART_LEDGER, CHART_PROGRAM,
+	CHART_KINDS
+};
+
+struct chart_lane {
+	const char *name;	/* "g1" */
+	int life;		/* of a gate, from 1; else 0 */
+	enum chart_kind kind;
+	size_t first, last;	/* rows in which something of it is */
+	size_t column;
+};
+
+/* Lanes that are never there at once may share one; then it has no name. */
+struct chart_column {
+	enum chart_kind kind;
+	int x;
+	bool shared;
+	const struct chart_lane *lane;	/* if it is not */
+};
+
+#define CHART_NO_LANE (-1)
+
+struct chart_row {
+	const struct history_event *e;
+	unsigned conflict;	/* its number, from 1; 0: none */
+	int lane;		/* index, or CHART_NO_LANE: nobody's */
+	int other;		/* whom it goes to, or whose program it is */
+	int y, aside;		/* aside: of its lane */
+	int64_t gap_ns;		/* before it; 0: none that is shown */
+	size_t left_out;	/* events before it */
+};
+
+/* A lane that does nothing for a while. */
+struct chart_down {
+	int lane;
+	size_t from, to;	/* rows; to n: up to the foot */
+	bool paused;		/* else it is dead */
+};
+
+/* Something that lasts: a client's try, a program's run. */
+struct chart_span {
+	int lane;
+	size_t first, last;	/* rows; last is n where it has no end */
+	bool open;		/* nobody knows what became of it */
+	unsigned side;		/* beside others of its lane; from 0 */
+};
+
+struct chart {
+	const struct history *h;
+	struct arena arena;
+	struct report_pick pick;
+	struct chart_row *rows;
+	size_t n;
+	struct chart_lane *lanes;
+	size_t lanes_n;
+	struct chart_column *columns;
+	size_t columns_n;
+	struct chart_down *downs;
+	size_t downs_n;
+	struct chart_span *tries, *runs;	/* by their first rows */
+	size_t tries_n, runs_n;
+	int column_width, width, height;
+};
+
+/* At most max events.  finding: or NULL. */
+void report_chart_make(struct chart *, const struct history *,
+    const struct check_finding *, size_t max);
+void report_chart_free(struct chart *);
+
+/* Its part: tries and runs (report_span.c). */
+void report_span_find(struct chart *);
+
+int report_chart_x(const struct chart *, int lane);
+/* The row of an event, or of the next one that is shown; n: there is none. */
+size_t report_chart_row_of(const struct chart *, uint32_t i);
+int report_chart_foot(const struct chart *);	/* y of the lanes' end */
+
+#endif

@@ -1,0 +1,364 @@
+/* SPDX-License-Identifier: ISC */
+#include "scenario_lua.h"
+
+#include <lauxlib.h>
+#include <lua.h>
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#define MANY 1000000
+#define JUMP_MAX (3650 * 24 * 3600 * INT64_C(1000))
+
+/* What an action was given, while it is read. */
+struct given {
+	struct scenario_at at;
+	const struct scenario_word *word;
+	struct plan_action *a;
+};
+
+/* --- names ---------------------------------------------------------------- */
+
+static const char *
+argument(const struct given *g, int n)
+{
+	return scenario_arg_text(&g->at, n);
+}
+
+static void
+store(const struct given *g)
+{
+	g->a->store = scenario_store(&g->at, NULL, argument(g, 1));
+}
+
+static void
+link_of(const struct given *g)
+{
+	scenario_link(&g->at, NULL, argument(g, 1), &g->a->gate,
+	    &g->a->store);
+}
+
+/* "g1", "*", and of processes "g1.keeper". */
+static void
+gate(const struct given *g, bool parts)
+{
+	static const struct { const char *name; enum plan_part part; } all[] = {
+		{ ".lobby", PLAN_LOBBY }, { ".keeper", PLAN_KEEPER },
+		{ ".program", PLAN_PROGRAM }
+	};
+	const char *name = argument(g, 1), *dot = strchr(name, '.');
+	char whole[20];
+	size_t i;
+
+	if (dot == NULL || !parts) {
+		g->a->gate = scenario_gate(&g->at, NULL, name, true);
+		return;
+	}
+	for (i = 0; i < sizeof all / sizeof *all; i++)
+		if (strcmp(dot, all[i].name) == 0)
+			g->a->part = all[i].part;
+	if (g->a->part == PLAN_WHOLE)
+		scenario_wrong(&g->at, NULL, "\"%.40s\": no part of a gate; "
+		    "say g1.lobby, g1.keeper or g1.program", name);
+	snprintf(whole, sizeof whole, "%.*s", (int)(dot - name), name);
+	g->a->gate = scenario_gate(&g->at, NULL, whole, true);
+}
+
+/* A clock is a gate's or a store's. */
+static void
+whose_clock(const struct given *g)
+{
+	const char *name = argument(g, 1);
+	size_t i;
+
+	for (i = 0; i < g->at.plan->stores_n; i++)
+		if (strcmp(g->at.plan->stores[i].name, name) == 0) {
+			g->a->store = (int)i;
+			return;
+		}
+	g->a->gate = scenario_gate(&g->at, NULL, name, true);
+}
+
+/* --- options -------------------------------------------------------------- */
+
+static void
+check_word(const struct given *g, const char *letters, const char *example)
+{
+	const char *word = g->a->word;
+
+	if (*word == '\0' || strspn(word, letters) != strlen(word) ||
+	    strlen(word) > 30)
+		scenario_wrong(&g->at, NULL, "\"%.40s\" is no error's word; "
+		    "say %s", word, example);
+}
+
+/* Which messages of a link; times 0 is all. */
+static void
+messages(const struct given *g, int argument_n, unsigned times)
+{
+	struct scenario_at o;
+	int dir;
+
+	g->a->nth = 1;
+	g->a->times = times;
+	if (!scenario_options(&g->at, argument_n, g->word, &o))
+		return;
+	g->a->script = scenario_text(&o, "script", NULL);
+	g->a->cmd = scenario_text(&o, "cmd", NULL);
+	if (g->a->script != NULL && g->a->cmd != NULL)
+		scenario_wrong(&o, "cmd", "script says it already; say one of "
+		    "them");
+	dir = scenario_one_of(&o, "dir", "request reply both", 2);
+	g->a->requests = dir == 0;
+	g->a->replies = dir == 1;
+	g->a->nth = (unsigned)scenario_whole(&o, "nth", 1, MANY, 1);
+	if (scenario_has(&o, "times") && lua_type(o.L, -1) == LUA_TSTRING) {
+		scenario_one_of(&o, "times", "all", 0);
+		g->a->times = 0;
+	} else
+		g->a->times = (unsigned)scenario_whole(&o, "times", 1, MANY,
+		    times);
+	if (scenario_has(&o, "after_bytes"))
+		g->a->bytes = (size_t)scenario_whole(&o, "after_bytes", 0,
+		    MANY, 0);
+	if (g->a->gate == PLAN_NONE && g->a->kind != PLAN_STORE_ERROR &&
+	    (g->a->script != NULL || g->a->cmd != NULL))
+		scenario_wrong(&o, g->a->script != NULL ? "script" : "cmd",
+		    "a replica's link has no commands; leave it out");
+}
+
+/* false: what it did before is over. */
+static void
+or_over(const struct given *g)
+{
+	g->a->ends = !scenario_flag(&g->at, "[2]", true);
+}
+
+/* --- kinds ---------------------------------------------------------------- */
+
+static void
+read_net(const struct given *g)
+{
+	link_of(g);
+	switch ((int)g->a->kind) {
+	case PLAN_NET_DROP:
+	case PLAN_NET_HOLD:
+	case PLAN_NET_RESET:
+		messages(g, 2, 1);
+		break;
+	case PLAN_NET_DELAY:
+		g->a->ms = scenario_ms(&g->at, "[2]", 0);
+		messages(g, 3, 0);
+		break;
+	case PLAN_NET_ONEWAY:
+		g->a->replies = scenario_one_of(&g->at, "[2]",
+		    "request reply", 0) == 1;
+		g->a->requests = !g->a->replies;
+		break;
+	case PLAN_NET_SLICE:
+		g->a->bytes = (size_t)scenario_whole(&g->at, "[2]", 1, MANY,
+		    1);
+		messages(g, 3, 0);
+		break;
+	case PLAN_NET_ERROR:
+		if (g->a->gate == PLAN_NONE)
+			scenario_wrong(&g->at, NULL, "a replica's link has no "
+			    "commands to be answered; say one of a gate");
+		g->a->word = argument(g, 2);
+		check_word(g, "ABCDEFGHIJKLMNOPQRSTUVWXYZ", "\"OOM\", "
+		    "\"READONLY\", \"LOADING\", ... (as Redis does)");
+		messages(g, 3, 1);
+		break;
+	}
+}
+
+static void
+read_lag(const struct given *g)
+{
+	if (g->at.plan->stores[g->a->store].replica_of == PLAN_NONE)
+		scenario_wrong(&g->at, NULL, "%s follows nobody; say a "
+		    "replica", g->at.plan->stores[g->a->store].name);
+	lua_rawgeti(g->at.L, g->at.table, 2);
+	g->a->freeze = lua_type(g->at.L, -1) == LUA_TSTRING &&
+	    strcmp(lua_tostring(g->at.L, -1), "freeze") == 0;
+	if (!g->a->freeze)
+		g->a->ms = scenario_top_ms(&g->at, NULL);
+	lua_pop(g->at.L, 1);
+}
+
+static void
+read_failover(const struct given *g)
+{
+	const struct plan_store *stores = g->at.plan->stores;
+	struct scenario_at o;
+
+	g->a->to = scenario_store(&g->at, NULL, argument(g, 2));
+	if (stores[g->a->to].replica_of != g->a->store)
+		scenario_wrong(&g->at, NULL, "%s is no replica of %s; say %s = "
+		    "{ replica_of = \"%s\" } in topology.redis",
+		    stores[g->a->to].name, stores[g->a->store].name,
+		    stores[g->a->to].name, stores[g->a->store].name);
+	if (scenario_options(&g->at, 3, g->word, &o))
+		g->a->lose = (unsigned)scenario_whole(&o, "lose", 0, 1000, 0);
+}
+
+static void
+read_rejoin(const struct given *g)
+{
+	struct scenario_at o;
+	const char *of;
+
+	scenario_options(&g->at, 2, g->word, &o);
+	scenario_one_of(&o, "as", "replica_of", 0);
+	of = scenario_text(&o, "of", NULL);
+	if (of == NULL)
+		scenario_wrong(&o, "of", "it is missing; say of whom it is a "
+		    "replica now");
+	g->a->to = scenario_store(&o, "of", of);
+	if (g->a->to == g->a->store)
+		scenario_wrong(&o, "of", "it cannot follow itself; say another "
+		    "store");
+}
+
+static void
+read_restart(const struct given *g)
+{
+	struct scenario_at o;
+
+	if (!scenario_options(&g->at, 2, g->word, &o))
+		return;
+	g->a->empty = scenario_flag(&o, "empty", false);
+	g->a->older = scenario_flag(&o, "older", false);
+	if (g->a->empty && g->a->older)
+		scenario_wrong(&o, "older", "it cannot be empty too; say one "
+		    "of them");
+}
+
+static void
+read_store(const struct given *g)
+{
+	store(g);
+	switch ((int)g->a->kind) {
+	case PLAN_STORE_RESTART:
+		read_restart(g);
+		break;
+	case PLAN_STORE_SLOW:
+		g->a->ms = scenario_ms(&g->at, "[2]", 0);
+		break;
+	case PLAN_STORE_ERROR:
+		g->a->word = argument(g, 2);
+		check_word(g, "ABCDEFGHIJKLMNOPQRSTUVWXYZ", "\"OOM\", "
+		    "\"READONLY\", \"LOADING\", ... (as Redis does)");
+		messages(g, 3, 0);
+		break;
+	case PLAN_STORE_OOM:
+		or_over(g);
+		break;
+	case PLAN_STORE_EVICT:
+	case PLAN_STORE_EXPIRE:
+		g->a->key = argument(g, 2);
+		break;
+	case PLAN_STORE_LAG:
+		read_lag(g);
+		break;
+	case PLAN_STORE_FAILOVER:
+		read_failover(g);
+		break;
+	case PLAN_STORE_REJOIN:
+		read_rejoin(g);
+		break;
+	}
+}
+
+static void
+read_clock(const struct given *g)
+{
+	whose_clock(g);
+	if (g->a->kind == PLAN_CLOCK_RATE) {
+		g->a->rate = scenario_real(&g->at, "[2]", 0.01, 100, 1);
+		return;
+	}
+	g->a->ms = scenario_whole(&g->at, "[2]", -JUMP_MAX, JUMP_MAX, 0);
+	if (g->a->ms == 0)
+		scenario_wrong(&g->at, NULL, "a jump of 0 ms is none; say how "
+		    "far, as 60000 or -3600000");
+}
+
+static void
+read_operator(const struct given *g)
+{
+	struct scenario_at o;
+	const char *name = NULL;
+
+	g->a->key = argument(g, 1);
+	scenario_one_of(&g->at, "[2]", "done not-done forget", 0);
+	g->a->word = argument(g, 2);
+	if (scenario_options(&g->at, 3, g->word, &o))
+		name = scenario_text(&o, "gate", NULL);
+	if (name != NULL)
+		g->a->gate = scenario_gate(&o, "gate", name, false);
+}
+
+static void
+read_client(const struct given *g)
+{
+	g->a->client = argument(g, 1);
+	scenario_client(&g->at, NULL, g->a->client);
+}
+
+static void
+read_disk(const struct given *g)
+{
+	gate(g, false);
+	if (g->a->kind != PLAN_DISK_POWER_LOSS)
+		or_over(g);
+}
+
+static void
+read_proc(const struct given *g)
+{
+	gate(g, true);
+	if (g->a->kind == PLAN_PROC_RESTART && g->a->part != PLAN_WHOLE)
+		scenario_wrong(&g->at, NULL, "a part is started again by its "
+		    "instance; say \"g1\"");
+	if (g->a->kind != PLAN_PROC_FAIL)
+		return;
+	g->a->word = argument(g, 2);
+	check_word(g, "ABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789", "\"EAGAIN\", "
+	    "\"ENOSPC\", ... (as errno(3) has them)");
+	if (g->a->word[0] != 'E')
+		scenario_wrong(&g->at, NULL, "\"%s\" is no error's word; say "
+		    "\"EAGAIN\", \"ENOSPC\", ...", g->a->word);
+}
+
+struct plan_action
+scenario_action(const struct scenario_at *at, const char *field)
+{
+	struct plan_action a = { .gate = PLAN_NONE, .store = PLAN_NONE,
+	    .to = PLAN_NONE, .rate = 1 };
+	struct given g = { .a = &a };
+	int top = lua_gettop(at->L);
+
+	g.at = scenario_given(at, field, SCENARIO_ACTION, "an action; say "
+	    "sim.proc.kill(\"g1\"), sim.net.drop(\"g1->a\"), "
+	    "sim.store.kill(\"a\"), ...", &g.word);
+	a.kind = (enum plan_action_kind)g.word->sub;
+	a.line = g.at.place.line;
+	if (a.kind <= PLAN_PROC_FAIL)
+		read_proc(&g);
+	else if (a.kind <= PLAN_NET_HEAL)
+		read_net(&g);
+	else if (a.kind <= PLAN_STORE_REJOIN)
+		read_store(&g);
+	else if (a.kind <= PLAN_DISK_BUSY)
+		read_disk(&g);
+	else if (a.kind <= PLAN_CLOCK_RATE)
+		read_clock(&g);
+	else if (a.kind <= PLAN_CLIENT_ABORT)
+		read_client(&g);
+	else
+		read_operator(&g);
+	lua_settop(at->L, top);
+	return a;
+}

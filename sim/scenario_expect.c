@@ -1,0 +1,417 @@
+/* SPDX-License-Identifier: ISC */
+#include "scenario_lua.h"
+
+#include <lauxlib.h>
+#include <lua.h>
+
+#include <stdio.h>
+#include <string.h>
+
+#define FIELDS "holds relaxed bounds eventually sometimes violates blames fired"
+
+/*
+ * What is said at one level: of all test points, or of one value of a
+ * parameter, which wins over it.  The functions are in tables of the registry,
+ * by the numbers that they have in the plan.
+ */
+struct level {
+	struct scenario_at at;
+	struct plan_expect *e;
+	bool held[PLAN_INVARIANTS], let_go[PLAN_INVARIANTS];	/* here */
+	int functions;		/* index of { sometimes, custom } */
+	size_t sometimes_n, custom_n;
+	const char **sometimes, **custom;
+};
+
+static void
+invariant_words(char *out, size_t size)
+{
+	size_t i, len = 0;
+
+	for (i = 0; i < PLAN_INVARIANTS && len < size; i++)
+		len += (size_t)snprintf(out + len, size - len, "%s%s",
+		    i > 0 ? " " : "",
+		    plan_invariant_text((enum plan_invariant)i));
+}
+
+static enum plan_invariant
+invariant(const struct scenario_at *at, const char *field, const char *name)
+{
+	char words[600], near[60];
+	enum plan_invariant i;
+
+	if (plan_invariant_find(name, &i))
+		return i;
+	invariant_words(words, sizeof words);
+	if (scenario_near(name, words, near, sizeof near) != NULL)
+		scenario_wrong(at, field, "there is no invariant \"%.60s\"; "
+		    "did you mean \"%s\"?", name, near);
+	scenario_wrong(at, field, "there is no invariant \"%.60s\"; there are "
+	    "%s, and those of sim.invariant", name, words);
+}
+
+/* --- functions ------------------------------------------------------------ */
+
+/* Keep the function on top, which is popped, by its kind and number. */
+static void
+keep_function(const struct level *l, int kind, size_t number)
+{
+	lua_State *L = l->at.L;
+
+	lua_rawgeti(L, l->functions, kind);
+	lua_insert(L, -2);
+	lua_rawseti(L, -2, (lua_Integer)number);
+	lua_pop(L, 1);
+}
+
+/* The number of a name, from 1; a new one if nobody had it. */
+static size_t
+number_of(const struct level *l, const char ***names, size_t *n,
+    const char *name)
+{
+	size_t i;
+
+	for (i = 0; i < *n; i++)
+		if (strcmp((*names)[i], name) == 0)
+			return i + 1;
+	*(const char **)scenario_more(&l->at, names, n, sizeof name) = name;
+	return *n;
+}
+
+/* What sim.invariant made, on top, is to hold; it is popped. */
+static void
+custom(struct level *l)
+{
+	lua_State *L = l->at.L;
+	const char *name;
+	size_t number;
+
+	lua_getiuservalue(L, -1, 1);
+	lua_rawgeti(L, -1, 1);
+	name = scenario_top_text(&l->at, NULL);
+	number = number_of(l, &l->custom, &l->custom_n, name);
+	lua_pop(L, 1);
+	lua_rawgeti(L, -1, 2);
+	keep_function(l, 2, number);
+	lua_pop(L, 2);
+}
+
+static void
+sometimes(struct level *l)
+{
+	lua_State *L = l->at.L;
+	struct scenario_at table;
+	struct plan_pair *names;
+	size_t n = 0, i;
+
+	if (!scenario_has(&l->at, "sometimes"))
+		return;
+	table = scenario_inside(&l->at, "sometimes");
+	names = NULL;
+	for (lua_pushnil(L); lua_next(L, table.table) != 0; lua_pop(L, 1)) {
+		if (lua_type(L, -2) != LUA_TSTRING || !lua_isfunction(L, -1))
+			scenario_wrong(&table, lua_type(L, -2) == LUA_TSTRING ?
+			    lua_tostring(L, -2) : NULL, "not a function with a "
+			    "name; say { name = function(h) return ... end }");
+		lua_pushvalue(L, -2);
+		((struct plan_pair *)scenario_more(&table, &names, &n,
+		    sizeof *names))->name = scenario_top_text(&table, NULL);
+		lua_pop(L, 1);
+	}
+	lua_pop(L, 1);
+	scenario_sort(names, n);
+	for (i = 0; i < n; i++) {
+		scenario_has(&l->at, "sometimes");
+		lua_getfield(L, -1, names[i].name);
+		keep_function(l, 1, number_of(l, &l->sometimes,
+		    &l->sometimes_n, names[i].name));
+		lua_pop(L, 1);
+	}
+}
+
+/* --- invariants ----------------------------------------------------------- */
+
+static void
+hold(struct level *l, enum plan_invariant i)
+{
+	l->held[i] = true;
+	l->e->holds[i] = true;
+	l->e->relaxed[i] = NULL;
+	l->e->violates[i] = false;
+}
+
+/* The one of the list, by its name or as sim.invariant made it; popped. */
+static void
+hold_one(struct level *l, const struct scenario_at *list, const char *field,
+    bool live)
+{
+	lua_State *L = list->L;
+	const struct scenario_made *made = scenario_made(L, -1);
+	enum plan_invariant i;
+
+	if (made != NULL && made->word->kind == SCENARIO_INVARIANT) {
+		custom(l);
+		return;
+	}
+	if (lua_type(L, -1) != LUA_TSTRING)
+		scenario_not(list, field, "an invariant's name; say "
+		    "\"at_most_once\", or what sim.invariant gave");
+	lua_getfield(L, LUA_REGISTRYINDEX, SCENARIO_OWN);
+	lua_pushvalue(L, -2);
+	if (lua_rawget(L, -2) != LUA_TNIL) {
+		custom(l);
+		lua_pop(L, 2);
+		return;
+	}
+	lua_pop(L, 2);
+	i = invariant(list, field, lua_tostring(L, -1));
+	if (live && i != PLAN_RESOLVES && i != PLAN_NEW_KEYS_SUCCEED)
+		scenario_wrong(list, field, "\"%s\" is no matter of the end; "
+		    "put it into holds", plan_invariant_text(i));
+	if (l->held[i])
+		scenario_wrong(list, field, "\"%s\" is said twice; say it "
+		    "once", plan_invariant_text(i));
+	hold(l, i);
+	lua_pop(L, 1);
+}
+
+static void
+holds(struct level *l, const char *what)
+{
+	struct scenario_at list;
+	char field[SCENARIO_NTH];
+	size_t n, i;
+
+	if (!scenario_has(&l->at, what))
+		return;
+	list = scenario_inside(&l->at, what);
+	n = scenario_fields(&list, NULL);
+	for (i = 1; i <= n; i++) {
+		scenario_nth(field, i);
+		scenario_has(&list, field);
+		hold_one(l, &list, field, *what == 'e');
+	}
+	lua_pop(list.L, 1);
+}
+
+static void
+violates(struct level *l)
+{
+	struct scenario_at list;
+	enum plan_invariant i;
+	char field[SCENARIO_NTH];
+	size_t n, j;
+
+	if (!scenario_has(&l->at, "violates"))
+		return;
+	list = scenario_inside(&l->at, "violates");
+	n = scenario_fields(&list, NULL);
+	for (j = 1; j <= n; j++) {
+		scenario_nth(field, j);
+		i = invariant(&list, field, scenario_text(&list, field, ""));
+		if (l->held[i])
+			scenario_wrong(&list, field, "\"%s\" cannot hold and "
+			    "be violated; say one of them",
+			    plan_invariant_text(i));
+		l->let_go[i] = true;
+		l->e->holds[i] = false;
+		l->e->relaxed[i] = NULL;
+		l->e->violates[i] = true;
+	}
+	lua_pop(list.L, 1);
+}
+
+static void
+relax(struct level *l, const struct scenario_at *table,
+    const struct plan_pair *pair)
+{
+	enum plan_invariant i = invariant(table, pair->name, pair->name);
+
+	if (l->held[i])
+		scenario_wrong(table, pair->name, "it cannot hold and be "
+		    "relaxed; say one of them");
+	if (l->let_go[i])
+		scenario_wrong(table, pair->name, "it cannot be violated and "
+		    "be relaxed; say one of them");
+	if (*pair->value == '\0')
+		scenario_wrong(table, pair->name, "its reason is missing; say "
+		    "%s = \"why\"", pair->name);
+	l->let_go[i] = true;
+	l->e->holds[i] = l->e->violates[i] = false;
+	l->e->relaxed[i] = pair->value;
+}
+
+static void
+relaxed(struct level *l)
+{
+	struct scenario_at table;
+	struct plan_pair *all;
+	size_t n, i;
+
+	if (!scenario_has(&l->at, "relaxed"))
+		return;
+	table = scenario_inside(&l->at, "relaxed");
+	all = scenario_pairs(&table, &n);
+	for (i = 0; i < n; i++)
+		relax(l, &table, &all[i]);
+	lua_pop(table.L, 1);
+}
+
+/* --- a level -------------------------------------------------------------- */
+
+static void
+read_level(struct level *l)
+{
+	int fired;
+
+	memset(l->held, 0, sizeof l->held);
+	memset(l->let_go, 0, sizeof l->let_go);
+	holds(l, "holds");
+	holds(l, "eventually");
+	violates(l);
+	relaxed(l);
+	/* Numbers that nobody checks are none, so their invariant holds. */
+	if (scenario_expect_bounds(&l->at, l->e) &&
+	    !l->held[PLAN_STORM_BOUNDED] && !l->let_go[PLAN_STORM_BOUNDED])
+		hold(l, PLAN_STORM_BOUNDED);
+	sometimes(l);
+	if (scenario_one_of(&l->at, "blames", "client", -1) == 0)
+		l->e->blames = "client";
+	fired = scenario_one_of(&l->at, "fired", "all any none", -1);
+	if (fired != -1) {
+		l->e->fired_any = fired == 1;
+		l->e->fired_none = fired == 2;
+	}
+}
+
+static const struct scenario_param *
+find_param(const struct scenario_at *at, const char *name)
+{
+	struct scenario *s = scenario_of(at->L);
+	size_t i;
+
+	for (i = 0; i < s->params_n; i++)
+		if (strcmp(s->params[i].name, name) == 0)
+			return &s->params[i];
+	scenario_wrong(at, name, "there is no such parameter; say "
+	    "sim.param(\"%.40s\", ...) before", name);
+}
+
+static size_t
+find_value(const struct scenario_at *at, const struct scenario_param *p,
+    const char *value)
+{
+	char all[300];
+	size_t i, len = 0;
+
+	for (i = 0; i < p->n; i++)
+		if (strcmp(p->values[i], value) == 0)
+			return i;
+	all[0] = '\0';
+	for (i = 0; i < p->n && len < sizeof all; i++)
+		len += (size_t)snprintf(all + len, sizeof all - len, " %s",
+		    p->values[i]);
+	scenario_wrong(at, value, "%s has no such value; there are%s", p->name,
+	    all);
+}
+
+/*
+ * One value's: it counts if the parameter has it now, and is read in any case,
+ * so that what is wrong in it is found whatever is chosen.
+ */
+static void
+read_value(struct level *l, const struct scenario_at *values,
+    const struct scenario_param *p)
+{
+	lua_State *L = values->L;
+	const struct scenario_at all = l->at;
+	struct level level = *l, *used = l;
+	struct plan_expect unused;
+	char value[80];
+	int top = lua_gettop(L);
+
+	lua_pushvalue(L, -2);
+	snprintf(value, sizeof value, "%.70s", luaL_tolstring(L, -1, NULL));
+	lua_settop(L, top);
+	if (find_value(values, p, value) != p->at) {
+		memset(&unused, 0, sizeof unused);
+		level.e = &unused;
+		level.sometimes = level.custom = NULL;
+		level.sometimes_n = level.custom_n = 0;
+		used = &level;
+	}
+	if (used != l) {
+		lua_createtable(L, 2, 0);
+		lua_createtable(L, 0, 0);
+		lua_rawseti(L, -2, 1);
+		lua_createtable(L, 0, 0);
+		lua_rawseti(L, -2, 2);
+		level.functions = lua_gettop(L);
+		lua_pushvalue(L, top);
+	}
+	used->at = scenario_inside(values, value);
+	scenario_fields(&used->at, FIELDS);
+	read_level(used);
+	l->at = all;
+	lua_settop(L, top);
+}
+
+static void
+by_param(struct level *l)
+{
+	const struct scenario_at at = l->at;
+	lua_State *L = at.L;
+	struct scenario_at params, values;
+	const struct scenario_param *p;
+
+	if (!scenario_has(&at, "by_param"))
+		return;
+	params = scenario_inside(&at, "by_param");
+	for (lua_pushnil(L); lua_next(L, params.table) != 0; lua_pop(L, 1)) {
+		if (lua_type(L, -2) != LUA_TSTRING)
+			scenario_wrong(&params, NULL, "say { name = { value = "
+			    "{ ... } } }");
+		p = find_param(&params, lua_tostring(L, -2));
+		values = scenario_inside(&params, p->name);
+		for (lua_pushnil(L); lua_next(L, values.table) != 0;
+		    lua_pop(L, 1))
+			read_value(l, &values, p);
+	}
+	lua_pop(L, 1);
+}
+
+/* Somebody must be able to fail. */
+static void
+check(const struct scenario_at *at, const struct plan_expect *e)
+{
+	size_t i;
+
+	for (i = 0; i < PLAN_INVARIANTS; i++)
+		if (e->holds[i] || e->violates[i])
+			return;
+	if (e->custom_n == 0)
+		scenario_wrong(at, "expect", "nothing is demanded; say holds = "
+		    "{ \"at_most_once\", \"same_answer\" }");
+}
+
+/* A table of two for the functions is on top, and stays there. */
+void
+scenario_expect(const struct scenario_at *at)
+{
+	struct level l = { .e = &at->plan->expect,
+	    .functions = lua_gettop(at->L) };
+
+	if (!scenario_has(at, "expect"))
+		scenario_wrong(at, "expect", "it is missing; say expect = { "
+		    "holds = { \"at_most_once\", \"same_answer\" } }");
+	l.at = scenario_inside(at, "expect");
+	scenario_fields(&l.at, FIELDS " by_param");
+	read_level(&l);
+	by_param(&l);
+	l.e->sometimes = l.sometimes;
+	l.e->sometimes_n = l.sometimes_n;
+	l.e->custom = l.custom;
+	l.e->custom_n = l.custom_n;
+	check(at, l.e);
+	lua_pop(at->L, 1);
+}

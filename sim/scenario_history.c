@@ -1,0 +1,408 @@
+/* SPDX-License-Identifier: ISC */
+#include "scenario_lua.h"
+
+#include <lauxlib.h>
+#include <lua.h>
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <strings.h>
+
+#define HISTORY "scenario history"	/* metatables */
+#define EVENT "scenario event"
+#define CONDITIONS_MAX 16
+#define CALL_STEPS 50	/* of one call, whatever it looks at */
+
+/*
+ * What a file's own functions see: events by the names that a history's file
+ * has for their members.  Whatever they keep of it is of no use once the call
+ * is over.
+ */
+struct seen {
+	uint64_t number;	/* of the call that it is of */
+	size_t at;		/* events: index */
+};
+
+static const struct history *
+history(lua_State *L, const struct seen *seen)
+{
+	struct scenario *s = scenario_of(L);
+
+	if (s->history == NULL || s->history_number != seen->number)
+		luaL_error(L, "this history is over; a function sees the one "
+		    "that it is given");
+	return s->history;
+}
+
+static const struct history *
+history_arg(lua_State *L)
+{
+	return history(L, luaL_checkudata(L, 1, HISTORY));
+}
+
+static void
+push_seen(lua_State *L, const char *meta, size_t at)
+{
+	struct seen *seen = lua_newuserdatauv(L, sizeof *seen, 0);
+
+	seen->number = scenario_of(L)->history_number;
+	seen->at = at;
+	luaL_setmetatable(L, meta);
+}
+
+/* Work of C counts as well. */
+static void
+charge(lua_State *L, size_t events)
+{
+	scenario_of(L)->left -= (int64_t)events + CALL_STEPS;
+}
+
+/* --- events --------------------------------------------------------------- */
+
+/* event.name */
+static int
+event_field(lua_State *L)
+{
+	const struct seen *seen = luaL_checkudata(L, 1, EVENT);
+	const struct history *h = history(L, seen);
+
+	scenario_event_push(L, luaL_checkstring(L, 2), &h->events[seen->at]);
+	return 1;
+}
+
+static int
+event_set(lua_State *L)
+{
+	return luaL_error(L, "an event cannot be changed");
+}
+
+/* --- what is looked for --------------------------------------------------- */
+
+struct condition {
+	const char *name, *text;	/* text NULL: a number or a flag */
+	double number;
+};
+
+struct wanted {
+	bool any_kind, replies, of_log, replayed;
+	enum history_kind kind;
+	struct condition all[CONDITIONS_MAX];
+	size_t n;
+};
+
+static void
+want_kind(lua_State *L, struct wanted *w, const char *word)
+{
+	char words[300] = "reply", near[60];
+	size_t i, len = strlen(words);
+
+	w->any_kind = false;
+	w->kind = HISTORY_RET;
+	w->replies = strcmp(word, "reply") == 0;
+	if (w->replies)
+		return;
+	for (i = 0; i < HISTORY_KINDS; i++) {
+		w->kind = (enum history_kind)i;
+		if (strcmp(history_kind_text(w->kind), word) == 0)
+			return;
+		if (len < sizeof words)
+			len += (size_t)snprintf(words + len,
+			    sizeof words - len, " %s",
+			    history_kind_text(w->kind));
+	}
+	if (scenario_near(word, words, near, sizeof near) != NULL)
+		luaL_error(L, "there is no kind \"%s\"; did you mean \"%s\"?",
+		    word, near);
+	luaL_error(L, "there is no kind \"%s\"; there are %s", word, words);
+}
+
+static void
+want_value(lua_State *L, struct wanted *w, const char *name)
+{
+	struct condition *c = &w->all[w->n];
+	enum outcome class;
+
+	if (w->n == CONDITIONS_MAX)
+		luaL_error(L, "more than %d fields; ask for fewer",
+		    CONDITIONS_MAX);
+	c->name = name;
+	c->text = NULL;
+	if (lua_type(L, -1) == LUA_TSTRING)
+		c->text = lua_tostring(L, -1);
+	else if (lua_type(L, -1) == LUA_TNUMBER)
+		c->number = lua_tonumber(L, -1);
+	else if (lua_isboolean(L, -1))
+		c->number = lua_toboolean(L, -1);
+	else
+		luaL_error(L, "%s: a %s is not a text, number or flag", name,
+		    luaL_typename(L, -1));
+	if (strcmp(name, "class") == 0 &&
+	    (c->text == NULL || !outcome_find(c->text, &class)))
+		luaL_error(L, "class: not one of ok, fail, busy, unknown, "
+		    "info");
+	if (strcmp(name, "source") == 0 && c->text != NULL &&
+	    strcmp(c->text, "replay") == 0)
+		w->replayed = true;	/* of whatever source */
+	else
+		w->n++;
+}
+
+/*
+ * The table at an index.  Where an answer came from is told by the instance's
+ * log: answers by their source are counted by its lines, but where a history
+ * has it of the answers alone.
+ */
+static void
+read_wanted(lua_State *L, int table, struct wanted *w)
+{
+	bool source = false, class = false;
+	const char *name;
+
+	luaL_checktype(L, table, LUA_TTABLE);
+	memset(w, 0, sizeof *w);
+	w->any_kind = true;
+	for (lua_pushnil(L); lua_next(L, table) != 0; lua_pop(L, 1)) {
+		if (lua_type(L, -2) != LUA_TSTRING)
+			luaL_error(L, "a value without a name; say { kind = "
+			    "\"reply\", class = \"ok\" }");
+		name = lua_tostring(L, -2);
+		source = source || strcmp(name, "source") == 0;
+		class = class || strcmp(name, "class") == 0;
+		if (strcmp(name, "kind") == 0 || strcmp(name, "e") == 0)
+			want_kind(L, w, luaL_checkstring(L, -1));
+		else if (!scenario_event_has(name))
+			scenario_event_unknown(L, name);
+		else
+			want_value(L, w, name);
+	}
+	if (w->replies && source && !class &&
+	    scenario_of(L)->log_says_source)
+		w->kind = HISTORY_LOG;
+}
+
+/* The field's value, on top, which is popped. */
+static bool
+is_equal(lua_State *L, const struct condition *c)
+{
+	bool equal = false, code = strcmp(c->name, "code") == 0;
+	const char *text;
+
+	if (lua_isboolean(L, -1))
+		equal = c->text != NULL ? strcmp(c->text,
+		    lua_toboolean(L, -1) ? "true" : "false") == 0 :
+		    (lua_toboolean(L, -1) != 0) == (c->number > 0);
+	else if (c->text == NULL && lua_isnumber(L, -1))
+		equal = lua_tonumber(L, -1) >= c->number &&
+		    lua_tonumber(L, -1) <= c->number;
+	else if (c->text != NULL && (text = lua_tostring(L, -1)) != NULL)
+		equal = (code ? strcasecmp(text, c->text) :
+		    strcmp(text, c->text)) == 0;
+	lua_pop(L, 1);
+	return equal;
+}
+
+static bool
+is_replay(const struct history_event *e)
+{
+	return e->source != NULL && strcmp(e->source, "fresh") != 0 &&
+	    strcmp(e->source, "none") != 0 &&
+	    (e->mark == NULL || strcmp(e->mark, "replayed") == 0);
+}
+
+static bool
+fits(lua_State *L, const struct wanted *w, const struct history_event *e)
+{
+	size_t i;
+
+	if ((!w->any_kind && e->kind != w->kind) ||
+	    (w->replayed && !is_replay(e)))
+		return false;
+	for (i = 0; i < w->n; i++) {
+		scenario_event_push(L, w->all[i].name, e);
+		if (!is_equal(L, &w->all[i]))
+			return false;
+	}
+	return true;
+}
+
+/* --- what functions ask --------------------------------------------------- */
+
+/* h:count { kind = "reply", class = "ok" } */
+static int
+count(lua_State *L)
+{
+	const struct history *h = history_arg(L);
+	struct wanted w;
+	lua_Integer n = 0;
+	size_t i;
+
+	read_wanted(L, 2, &w);
+	charge(L, h->n);
+	for (i = 0; i < h->n; i++)
+		n += fits(L, &w, &h->events[i]);
+	lua_pushinteger(L, n);
+	return 1;
+}
+
+/* The iterator: upvalues are the history, what is wanted, and where it is. */
+static int
+next_event(lua_State *L)
+{
+	const struct history *h = history(L, luaL_checkudata(L,
+	    lua_upvalueindex(1), HISTORY));
+	size_t i = (size_t)lua_tointeger(L, lua_upvalueindex(3)), from = i;
+	struct wanted w;
+
+	read_wanted(L, lua_upvalueindex(2), &w);
+	while (i < h->n && !fits(L, &w, &h->events[i]))
+		i++;
+	charge(L, i - from);
+	lua_pushinteger(L, (lua_Integer)i + 1);
+	lua_replace(L, lua_upvalueindex(3));
+	if (i >= h->n)
+		return 0;
+	push_seen(L, EVENT, i);
+	return 1;
+}
+
+/* for e in h:each { kind = "effect" } do ... end */
+static int
+each(lua_State *L)
+{
+	struct wanted w;
+
+	history_arg(L);
+	if (lua_isnoneornil(L, 2)) {
+		lua_settop(L, 1);
+		lua_createtable(L, 0, 0);
+	}
+	read_wanted(L, 2, &w);		/* what is wrong is told at once */
+	lua_settop(L, 2);
+	lua_pushinteger(L, 0);
+	lua_pushcclosure(L, next_event, 3);
+	return 1;
+}
+
+/*
+ * h:overlap(key, "g1", "g2"): was there a moment at which both had a try of it?
+ * The simulator's own look at the end does not count.
+ */
+static int
+overlap(lua_State *L)
+{
+	const struct history *h = history_arg(L);
+	const char *key = luaL_checkstring(L, 2);
+	const char *gates[] = { luaL_checkstring(L, 3),
+	    luaL_checkstring(L, 4) };
+	size_t open[2] = { 0, 0 }, i, j;
+	const struct history_event *e;
+
+	for (i = 0; i < h->n; i++) {
+		e = &h->events[i];
+		if ((e->kind != HISTORY_INV && e->kind != HISTORY_RET) ||
+		    e->audit || e->k == NULL || strcmp(e->k, key) != 0 ||
+		    e->to == NULL)
+			continue;
+		for (j = 0; j < 2; j++) {
+			if (strcmp(e->to, gates[j]) != 0)
+				continue;
+			if (e->kind == HISTORY_INV)
+				open[j]++;
+			else if (open[j] > 0)
+				open[j]--;
+		}
+		if (open[0] > 0 && open[1] > 0)
+			break;
+	}
+	charge(L, i);
+	lua_pushboolean(L, i < h->n);
+	return 1;
+}
+
+/* h:effects(key): those that were committed, in their order. */
+static int
+effects(lua_State *L)
+{
+	const struct history *h = history_arg(L);
+	const char *key = luaL_checkstring(L, 2);
+	const struct history_event *e;
+	lua_Integer n = 0;
+	size_t i;
+
+	charge(L, h->n);
+	lua_createtable(L, 0, 0);
+	for (i = 0; i < h->n; i++) {
+		e = &h->events[i];
+		if (e->kind != HISTORY_EFFECT || e->k == NULL ||
+		    strcmp(e->k, key) != 0 || e->ph == NULL ||
+		    strcmp(e->ph, "commit") != 0)
+			continue;
+		push_seen(L, EVENT, i);
+		lua_rawseti(L, -2, ++n);
+	}
+	return 1;
+}
+
+/* h.name */
+static int
+method(lua_State *L)
+{
+	static const struct { const char *name; lua_CFunction is; } all[] = {
+		{ "count", count }, { "each", each }, { "overlap", overlap },
+		{ "effects", effects }
+	};
+	const char *name = luaL_checkstring(L, 2);
+	char near[60];
+	size_t i;
+
+	for (i = 0; i < sizeof all / sizeof *all; i++)
+		if (strcmp(all[i].name, name) == 0) {
+			lua_pushcfunction(L, all[i].is);
+			return 1;
+		}
+	if (scenario_near(name, "count each overlap effects", near,
+	    sizeof near) != NULL)
+		return luaL_error(L, "a history has no `%s`; did you mean "
+		    "h:%s?", name, near);
+	return luaL_error(L, "a history has no `%s`; it has h:count { ... }, "
+	    "h:each { ... }, h:overlap(key, gate, gate) and h:effects(key)",
+	    name);
+}
+
+static void
+metatable(lua_State *L, const char *name, lua_CFunction index)
+{
+	luaL_newmetatable(L, name);
+	lua_pushcfunction(L, index);
+	lua_setfield(L, -2, "__index");
+	lua_pushcfunction(L, event_set);
+	lua_setfield(L, -2, "__newindex");
+	lua_pop(L, 1);
+}
+
+void
+scenario_history_open(lua_State *L)
+{
+	metatable(L, HISTORY, method);
+	metatable(L, EVENT, event_field);
+}
+
+void
+scenario_history_set(struct scenario *s, const struct history *h)
+{
+	size_t i;
+
+	s->history = h;
+	s->history_number++;
+	s->log_says_source = false;
+	for (i = 0; h != NULL && i < h->n && !s->log_says_source; i++)
+		s->log_says_source = h->events[i].kind == HISTORY_LOG &&
+		    h->events[i].source != NULL;
+}
+
+void
+scenario_history_push(lua_State *L)
+{
+	push_seen(L, HISTORY, 0);
+}

@@ -1,0 +1,375 @@
+/* SPDX-License-Identifier: ISC */
+#include "scenario_lua.h"
+
+#include <lauxlib.h>
+#include <lua.h>
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#define MANY 1000000
+#define CLIENTS_MAX 10000
+#define TIMEOUT_MS 10000
+
+/* --- distributions -------------------------------------------------------- */
+
+static struct plan_dist
+constant(double a)
+{
+	return (struct plan_dist){ .kind = PLAN_CONST, .a = a };
+}
+
+static void
+read_choice(const struct scenario_at *given, struct plan_dist *d)
+{
+	struct scenario_at list = *given;
+	char field[SCENARIO_NTH];
+	double *of;
+	size_t i;
+
+	lua_rawgeti(given->L, given->table, 1);
+	list.table = lua_gettop(given->L);
+	d->n = scenario_fields(&list, NULL);
+	if (d->n == 0)
+		scenario_wrong(&list, NULL, "an empty list; say { 100, 700 }");
+	of = scenario_get(&list, d->n * sizeof *of);
+	for (i = 0; i < d->n; i++) {
+		scenario_nth(field, i + 1);
+		of[i] = scenario_real(&list, field, 0, 1e9, 0);
+	}
+	d->of = of;
+}
+
+static void
+read_exp(const struct scenario_at *given, const struct scenario_word *word,
+    struct plan_dist *d)
+{
+	struct scenario_at options;
+
+	if (!scenario_options(given, 2, word, &options))
+		return;
+	d->min = scenario_real(&options, "min", 0, 1e9, 0);
+	d->max = scenario_real(&options, "max", 0, 1e9, 0);
+	if (d->max > 0 && d->max < d->min)
+		scenario_wrong(&options, "max", "it is less than min; say the "
+		    "smaller one as min");
+}
+
+struct plan_dist
+scenario_dist(const struct scenario_at *at, const char *field,
+    double otherwise)
+{
+	const struct scenario_word *word;
+	struct plan_dist d = constant(otherwise);
+	struct scenario_at given;
+	int top = lua_gettop(at->L);
+
+	if (!scenario_has(at, field))
+		return d;
+	if (scenario_made(at->L, -1) == NULL) {
+		d.a = (double)scenario_top_ms(at, field);
+		lua_settop(at->L, top);
+		return d;
+	}
+	given = scenario_given(at, field, SCENARIO_DIST, "a time; say 80, or "
+	    "sim.const, sim.uniform, sim.exp or sim.choice", &word);
+	d.kind = (enum plan_dist_kind)word->sub;
+	if (d.kind == PLAN_CHOICE)
+		read_choice(&given, &d);
+	else
+		d.a = scenario_real(&given, "[1]", 0, 1e9, 0);
+	if (d.kind == PLAN_UNIFORM) {
+		d.b = scenario_real(&given, "[2]", 0, 1e9, 0);
+		if (d.b < d.a)
+			scenario_wrong(&given, NULL, "%g is more than %g; say "
+			    "the smaller one first", d.a, d.b);
+	}
+	if (d.kind == PLAN_EXP)
+		read_exp(&given, word, &d);
+	lua_settop(at->L, top);
+	return d;
+}
+
+/* --- keys and retries ----------------------------------------------------- */
+
+static struct plan_keys
+keys(const struct scenario_at *at)
+{
+	const struct scenario_word *word;
+	struct plan_keys k = { .n = 1 };
+	struct scenario_at given, options;
+	int top = lua_gettop(at->L);
+
+	if (!scenario_has(at, "keys"))
+		scenario_wrong(at, "keys", "it is missing; say keys = "
+		    "sim.keys { n = 2 }");
+	given = scenario_given(at, "keys", SCENARIO_KEYS, "keys; say sim.keys "
+	    "{ n = 2 }", &word);
+	scenario_options(&given, 1, word, &options);
+	k.n = (size_t)scenario_whole(&options, "n", 1, MANY, 0);
+	if (k.n == 0)
+		scenario_wrong(&options, "n", "it is missing; say how many "
+		    "there are");
+	k.zipf = scenario_real(&options, "zipf", 0, 10, 0);
+	k.once = scenario_flag(&options, "once", false);
+	k.bodies = (size_t)scenario_whole(&options, "bodies", 0, MANY, 0);
+	lua_settop(at->L, top);
+	return k;
+}
+
+static unsigned
+read_on(const struct scenario_at *at)
+{
+	static const unsigned bits[] = { PLAN_ON_TIMEOUT, PLAN_ON_RESET,
+	    PLAN_ON_BUSY, PLAN_ON_UNAVAILABLE };
+	struct scenario_at list;
+	char field[SCENARIO_NTH];
+	unsigned on = 0;
+	size_t n, i;
+
+	if (!scenario_has(at, "on"))
+		return PLAN_ON_TIMEOUT | PLAN_ON_RESET;
+	list = scenario_inside(at, "on");
+	n = scenario_fields(&list, NULL);
+	for (i = 1; i <= n; i++) {
+		scenario_nth(field, i);
+		on |= bits[scenario_one_of(&list, field,
+		    "timeout reset busy unavailable", 0)];
+	}
+	lua_pop(at->L, 1);
+	return on;
+}
+
+static void
+check_pauses(const struct scenario_at *at, const struct plan_retry *r)
+{
+	if (r->backoff != PLAN_BACKOFF_NONE && r->base_ms == 0)
+		scenario_wrong(at, "backoff", "its pause is missing; say "
+		    "base = 100");
+	if (r->backoff == PLAN_BACKOFF_NONE && r->base_ms > 0)
+		scenario_wrong(at, "base", "nobody pauses without a backoff; "
+		    "say backoff = \"const\" or \"exp\"");
+	if (r->cap_ms > 0 && r->cap_ms < r->base_ms)
+		scenario_wrong(at, "cap", "it is less than base; say more");
+}
+
+static void
+read_retry(const struct scenario_at *at, struct plan_retry *r)
+{
+	r->max = (unsigned)scenario_whole(at, "max", 1, 10000, 1);
+	r->timeout_ms = scenario_dist(at, "timeout", TIMEOUT_MS);
+	r->backoff = (enum plan_backoff)scenario_one_of(at, "backoff",
+	    "none const exp", PLAN_BACKOFF_NONE);
+	r->base_ms = scenario_ms(at, "base", 0);
+	r->cap_ms = scenario_ms(at, "cap", 0);
+	r->jitter = (enum plan_jitter)scenario_one_of(at, "jitter",
+	    "none full equal decorrelated", PLAN_JITTER_NONE);
+	r->on = read_on(at);
+	r->rotate = scenario_one_of(at, "key", "reuse rotate", 0) == 1;
+	r->honour_retry_after = scenario_flag(at, "honour_retry_after", false);
+	check_pauses(at, r);
+}
+
+/* Without a policy a client tries once, and waits for long. */
+static struct plan_retry
+retry(const struct scenario_at *at)
+{
+	const struct scenario_word *word;
+	struct plan_retry r = { .max = 1, .timeout_ms = constant(TIMEOUT_MS) };
+	struct scenario_at given, options;
+	int top = lua_gettop(at->L);
+
+	if (!scenario_has(at, "retry"))
+		return r;
+	given = scenario_given(at, "retry", SCENARIO_RETRY, "a policy; say "
+	    "sim.retry { max = 3, on = { \"timeout\" } }", &word);
+	scenario_options(&given, 1, word, &options);
+	read_retry(&options, &r);
+	lua_settop(at->L, top);
+	return r;
+}
+
+/* --- scripts -------------------------------------------------------------- */
+
+static void
+read_sent(const struct scenario_at *at, struct plan_send *s)
+{
+	struct scenario_at headers;
+	const char *to;
+
+	scenario_fields(at, "key body to headers method connection");
+	s->key = scenario_text(at, "key", NULL);
+	s->body = scenario_text(at, "body", NULL);
+	s->method = scenario_text(at, "method", NULL);
+	if (scenario_has(at, "headers")) {
+		headers = scenario_inside(at, "headers");
+		s->headers = scenario_pairs(&headers, &s->headers_n);
+		lua_pop(at->L, 1);
+	}
+	s->kept = scenario_one_of(at, "connection", "new kept", 0) == 1;
+	if (s->kept && at->plan->gates.lighttpd)
+		scenario_wrong(at, "connection", "lighttpd makes a new one for "
+		    "each request; leave out front, or connection");
+	s->gate = PLAN_NONE;
+	to = scenario_text(at, "to", NULL);
+	if (to != NULL)
+		s->gate = scenario_gate(at, "to", to, false);
+}
+
+static bool
+is_client(const char *name)
+{
+	return name[0] == 'c' && name[1] >= '1' && name[1] <= '9' &&
+	    strspn(name + 1, "0123456789") == strlen(name + 1) &&
+	    strlen(name) <= 6;
+}
+
+static void
+read_send(const struct scenario_at *at, struct plan_send *s)
+{
+	struct scenario_at sent;
+
+	scenario_fields(at, "at client send timeout give_up");
+	s->line = at->place.line;
+	s->at_ms = scenario_ms(at, "at", 0);
+	s->client = scenario_text(at, "client", NULL);
+	if (s->client == NULL || !is_client(s->client))
+		scenario_wrong(at, "client", "%s%s%s; say client = \"c1\"",
+		    s->client != NULL ? "\"" : "it is missing",
+		    s->client != NULL ? s->client : "", s->client != NULL ?
+		    "\" is not a client's name" : "");
+	s->timeout_ms = scenario_ms(at, "timeout", 0);
+	s->give_up_ms = scenario_ms(at, "give_up", 0);
+	if (!scenario_has(at, "send"))
+		scenario_wrong(at, "send", "it is missing; say send = { key = "
+		    "\"k\" }");
+	sent = scenario_inside(at, "send");
+	read_sent(&sent, s);
+	lua_pop(at->L, 1);
+}
+
+static void
+script(const struct scenario_at *list, struct plan_load *l)
+{
+	struct scenario_at one;
+	struct plan_send *all;
+	char field[SCENARIO_NTH];
+	size_t i;
+
+	l->sends_n = scenario_fields(list, NULL);
+	if (l->sends_n == 0)
+		scenario_wrong(list, NULL, "nobody sends anything; say { { at "
+		    "= 0, client = \"c1\", send = { key = \"k\" } } }");
+	all = scenario_get(list, l->sends_n * sizeof *all);
+	for (i = 0; i < l->sends_n; i++) {
+		scenario_nth(field, i + 1);
+		scenario_has(list, field);
+		one = scenario_inside(list, field);
+		read_send(&one, &all[i]);
+		lua_pop(list->L, 1);
+	}
+	l->sends = all;
+}
+
+/* --- loads ---------------------------------------------------------------- */
+
+static size_t
+needed(const struct scenario_at *at, const char *field, int64_t max)
+{
+	int64_t n = scenario_whole(at, field, 1, max, 0);
+
+	if (n == 0)
+		scenario_wrong(at, field, "it is missing; say %s = %d", field,
+		    2);
+	return (size_t)n;
+}
+
+static void
+closed(const struct scenario_at *at, struct plan_load *l)
+{
+	l->clients = needed(at, "clients", CLIENTS_MAX);
+	l->requests_per_client = (size_t)scenario_whole(at,
+	    "requests_per_client", 1, MANY, 1);
+	l->think_ms = scenario_dist(at, "think", 0);
+}
+
+static void
+open_load(const struct scenario_at *at, struct plan_load *l)
+{
+	l->rate = scenario_real(at, "rate", 0.001, MANY, 0);
+	if (!(l->rate > 0))
+		scenario_wrong(at, "rate", "it is missing; say how many "
+		    "requests a second");
+	l->for_ms = scenario_ms(at, "for_ms", 0);
+	if (l->for_ms == 0)
+		scenario_wrong(at, "for_ms", "it is missing; say for how "
+		    "long: for_ms = 6000");
+	l->poisson = scenario_one_of(at, "arrivals", "even poisson", 0) == 1;
+}
+
+static void
+storm(const struct scenario_at *at, struct plan_load *l)
+{
+	l->clients = needed(at, "clients", CLIENTS_MAX);
+	l->at_ms = scenario_ms(at, "at", 0);
+	l->within_ms = scenario_ms(at, "within", 0);
+}
+
+static void
+read_load(const struct scenario_at *given, const struct scenario_word *word,
+    struct plan_load *l)
+{
+	struct scenario_at options = *given;
+
+	l->kind = (enum plan_load_kind)word->sub;
+	l->retry = (struct plan_retry){ .max = 1,
+	    .timeout_ms = constant(TIMEOUT_MS) };
+	lua_rawgeti(given->L, given->table, 1);
+	options.table = lua_gettop(given->L);
+	if (l->kind == PLAN_SCRIPT) {
+		script(&options, l);
+		return;
+	}
+	scenario_fields(&options, word->fields);
+	if (l->kind == PLAN_CLOSED)
+		closed(&options, l);
+	else if (l->kind == PLAN_OPEN)
+		open_load(&options, l);
+	else
+		storm(&options, l);
+	l->keys = keys(&options);
+	l->retry = retry(&options);
+}
+
+void
+scenario_load(const struct scenario_at *at)
+{
+	const struct scenario_word *word;
+	struct scenario_at list, given;
+	struct plan_load *all;
+	char field[SCENARIO_NTH];
+	size_t n, i;
+
+	if (!scenario_has(at, "load"))
+		scenario_wrong(at, "load", "it is missing; say load = { "
+		    "sim.closed { ... } }");
+	list = scenario_inside(at, "load");
+	n = scenario_fields(&list, NULL);
+	if (n == 0)
+		scenario_wrong(at, "load", "it is empty, so nothing happens; "
+		    "say load = { sim.closed { ... } }");
+	all = scenario_get(&list, n * sizeof *all);
+	for (i = 0; i < n; i++) {
+		scenario_nth(field, i + 1);
+		scenario_has(&list, field);
+		given = scenario_given(&list, field, SCENARIO_LOAD, "a load; "
+		    "say sim.closed, sim.open, sim.storm or sim.script",
+		    &word);
+		read_load(&given, word, &all[i]);
+		lua_settop(at->L, list.table);
+	}
+	at->plan->loads = all;
+	at->plan->loads_n = n;
+	lua_pop(at->L, 1);
+}

@@ -1,0 +1,177 @@
+/* SPDX-License-Identifier: ISC */
+#include "sim_story.h"
+
+#include "tap.h"
+
+#define DEFINITE PLAN_NO_FALSE_DEFINITE
+#define UNKNOWN PLAN_UNKNOWN_HONEST
+#define BUSY PLAN_BUSY_HONEST
+#define GUARD PLAN_FINGERPRINT_GUARD
+
+#define RAN "c1 inv a1 k1 f=x | h1 begin e1 k1 a1 | h1 commit e1 | " \
+	"h1 end e1 | "			/* events 1 to 4 */
+
+static const struct story_row rows[] = {
+	/* --- no_false_definite --- */
+	{ "what was refused did not run", DEFINITE, CHECK_HOLDS, NULL,
+	  RAN "c1 ret a1 ok d=D | c2 inv a2 k1 | c2 ret a2 busy", "", NULL },
+	{ "told that it was not started, and it had run", DEFINITE,
+	  CHECK_VIOLATED, NULL, RAN "c1 ret a1 fail", "5 2 3", NULL },
+	{ "told that it was not started, and it ran afterwards", DEFINITE,
+	  CHECK_VIOLATED, NULL,
+	  "c1 inv a1 k1 | c1 ret a1 fail | h1 begin e1 k1 a1", "2 3", NULL },
+	{ "told that nobody knows of an earlier run, and it was its own",
+	  DEFINITE, CHECK_VIOLATED, NULL,
+	  "c1 inv a1 k1 | h1 begin e1 k1 a1 | c1 ret a1 unknown", "3 2",
+	  NULL },
+	{ "busy, and it was its own run that it was busy with", DEFINITE,
+	  CHECK_VIOLATED, NULL,
+	  "c1 inv a1 k1 | h1 begin e1 k1 a1 | c1 ret a1 busy", "3 2", NULL },
+	{ "an info try may have run", DEFINITE, CHECK_UNEXERCISED, NULL,
+	  RAN "c1 ret a1 info", "", NULL },
+	{ "502 says of its own try that it may have run", DEFINITE,
+	  CHECK_HOLDS, NULL,
+	  "c1 inv a1 k1 | h1 begin e1 k1 a1 | c1 ret a1 info how=whole s=502 "
+	  "mark=unknown", "", NULL },
+	{ "one that was served might have been told that it did not run",
+	  DEFINITE, CHECK_HOLDS, NULL, RAN "c1 ret a1 ok d=D", "", NULL },
+	{ "no connection, and yet a run", DEFINITE, CHECK_VIOLATED, NULL,
+	  "c1 inv a1 k1 | c1 ret a1 fail how=refused | h1 begin e1 k1 a1",
+	  "2 3", NULL },
+
+	/* --- unknown_honest --- */
+	{ "a kill within the run explains it", UNKNOWN, CHECK_HOLDS, NULL,
+	  "c1 inv a1 k1 | h1 begin e1 k1 a1 | g1 fault proc.kill | "
+	  "c1 ret a1 info how=cut | c1 inv a2 k1 | c1 ret a2 unknown", "",
+	  NULL },
+	{ "unknown without anything that happened", UNKNOWN, CHECK_VIOLATED,
+	  NULL,
+	  RAN "c1 ret a1 info | c2 inv a2 k1 | c2 ret a2 unknown", "7 2 3",
+	  NULL },
+	{ "a fault after the answer explains nothing", UNKNOWN,
+	  CHECK_VIOLATED, NULL,
+	  RAN "c1 ret a1 info | c2 inv a2 k1 | c2 ret a2 unknown | "
+	  "g1 fault proc.kill", "7 2 3", NULL },
+	{ "a client that gave up explains nothing", UNKNOWN, CHECK_VIOLATED,
+	  NULL,
+	  RAN "c1 fault client.give_up | c1 ret a1 info how=gave-up | "
+	  "c2 inv a2 k1 | c2 ret a2 unknown", "8 2 3", NULL },
+	{ "a fault that was over before the key was sent explains nothing",
+	  UNKNOWN, CHECK_VIOLATED, NULL,
+	  "a fault store.kill | a heal store.restart | "
+	  "@5000 c1 inv a1 k1 | h1 begin e1 k1 a1 | h1 commit e1 | "
+	  "h1 end e1 | c1 ret a1 info | c2 inv a2 k1 | c2 ret a2 unknown",
+	  "9 4 5", NULL },
+	{ "one that still lasts does", UNKNOWN, CHECK_HOLDS, NULL,
+	  "a fault store.kill | @5000 c1 inv a1 k1 | h1 begin e1 k1 a1 | "
+	  "h1 commit e1 | h1 end e1 | c1 ret a1 info | c2 inv a2 k1 | "
+	  "c2 ret a2 unknown", "", NULL },
+	{ "what ends something elsewhere does not end it", UNKNOWN,
+	  CHECK_HOLDS, NULL,
+	  "a fault store.kill | b heal store.restart | @5000 c1 inv a1 k1 | "
+	  "h1 begin e1 k1 a1 | h1 end e1 | c1 ret a1 info | c2 inv a2 k1 | "
+	  "c2 ret a2 unknown", "", NULL },
+	{ "a run that came to no end explains it: it crashed, or ran too long",
+	  UNKNOWN, CHECK_HOLDS, NULL,
+	  "c1 inv a1 k1 | h1 begin e1 k1 a1 | h1 commit e1 | c1 ret a1 info "
+	  "how=whole s=502 mark=unknown | c2 inv a2 k1 | c2 ret a2 unknown",
+	  "", NULL },
+	{ "a run that goes on is not unknown", UNKNOWN, CHECK_VIOLATED, NULL,
+	  "c1 inv a1 k1 | h1 begin e1 k1 a1 | c2 inv a2 k1 | "
+	  "c2 ret a2 unknown | h1 commit e1 | h1 end e1 | c1 ret a1 ok d=D",
+	  "4 2 5", NULL },
+	{ "a lease that ended explains it", UNKNOWN, CHECK_HOLDS, NULL,
+	  "c1 inv a1 k1 | h1 begin e1 k1 a1 | a expired k1 | c2 inv a2 k1 | "
+	  "c2 ret a2 unknown | h1 commit e1 | h1 end e1", "", NULL },
+	{ "a machine that stood still explains it", UNKNOWN, CHECK_HOLDS,
+	  NULL,
+	  "c1 inv a1 k1 | h1 begin e1 k1 a1 | - stall | c2 inv a2 k1 | "
+	  "c2 ret a2 unknown | h1 commit e1 | h1 end e1", "", NULL },
+	{ "a program that ends badly by plan explains it", UNKNOWN,
+	  CHECK_HOLDS, "fails",
+	  RAN "c1 ret a1 info how=whole s=502 mark=unknown | c2 inv a2 k1 | "
+	  "c2 ret a2 unknown", "", NULL },
+	{ "answers that are not kept are not unknown ones", UNKNOWN,
+	  CHECK_HOLDS, NULL,
+	  RAN "c1 ret a1 info how=whole s=200 mark=stored-without-body | "
+	  "c2 inv a2 k1 | c2 ret a2 unknown mark=not-kept", "", NULL },
+	{ "one try of a key puts nothing to the test", UNKNOWN,
+	  CHECK_UNEXERCISED, NULL, RAN "c1 ret a1 ok d=D", "", NULL },
+
+	/* --- busy_honest --- */
+	{ "busy while another runs", BUSY, CHECK_HOLDS, NULL,
+	  "c1 inv a1 k1 | h1 begin e1 k1 a1 | c2 inv a2 k1 | c2 ret a2 busy |"
+	  " h1 commit e1 | h1 end e1 | c1 ret a1 ok d=D", "", NULL },
+	{ "busy though another had ended before it asked", BUSY,
+	  CHECK_VIOLATED, NULL,
+	  RAN "c1 ret a1 ok d=D | c2 inv a2 k1 | c2 ret a2 busy", "7 6 5",
+	  NULL },
+	{ "busy though nobody else ever asked", BUSY, CHECK_VIOLATED, NULL,
+	  "a fault net.drop | c1 inv a1 k1 | c1 ret a1 busy", "3 2", NULL },
+	{ "two that were both told of each other", BUSY, CHECK_VIOLATED, NULL,
+	  "c1 inv a1 k1 | c2 inv a2 k1 | c1 ret a1 busy | c2 ret a2 busy",
+	  "3 1", NULL },
+	{ "another that ended while it asked had it until then", BUSY,
+	  CHECK_HOLDS, NULL,
+	  "c1 inv a1 k1 | c2 inv a2 k1 | c1 ret a1 ok d=D | c2 ret a2 busy",
+	  "", NULL },
+	{ "an info try may own it without end", BUSY, CHECK_HOLDS, NULL,
+	  "c1 inv a1 k1 | c1 ret a1 info | @900000 c2 inv a2 k1 | "
+	  "c2 ret a2 busy", "", NULL },
+	{ "a try of another key owns nothing here", BUSY, CHECK_VIOLATED,
+	  NULL,
+	  "c1 inv a1 k2 | c2 inv a2 k1 | c2 ret a2 busy | c1 ret a1 ok d=D",
+	  "3 2", NULL },
+	{ "one that was refused for its body never owned it", BUSY,
+	  CHECK_VIOLATED, NULL,
+	  "c1 inv a1 k1 f=y | c2 inv a2 k1 f=x | c1 ret a1 fail s=422 "
+	  "mark=mismatch | c2 ret a2 busy", "4 2", NULL },
+	{ "a claim that a fault kept from being taken back may stand", BUSY,
+	  CHECK_HOLDS, NULL,
+	  "c1 inv a1 k1 | a fault net.drop | c1 ret a1 fail | c2 inv a2 k1 | "
+	  "c2 ret a2 busy", "", NULL },
+	{ "without a fault it is taken back", BUSY, CHECK_VIOLATED, NULL,
+	  "c1 inv a1 k1 | c1 ret a1 fail | c2 inv a2 k1 | c2 ret a2 busy",
+	  "4 3 2", NULL },
+	{ "without a busy answer nothing is said", BUSY, CHECK_UNEXERCISED,
+	  NULL, RAN "c1 ret a1 ok d=D", "", NULL },
+
+	/* --- fingerprint_guard --- */
+	{ "the second body is refused", GUARD, CHECK_HOLDS, NULL,
+	  RAN "c1 ret a1 ok d=D | c2 inv a2 k1 f=y | c2 ret a2 fail s=422 "
+	  "mark=mismatch", "", NULL },
+	{ "the second body gets the first's answer", GUARD, CHECK_VIOLATED,
+	  NULL,
+	  RAN "c1 ret a1 ok d=D | c2 inv a2 k1 f=y | c2 ret a2 ok d=D",
+	  "7 6 2", NULL },
+	{ "the second body is run, too", GUARD, CHECK_VIOLATED, NULL,
+	  RAN "c1 ret a1 ok d=D | c2 inv a2 k1 f=y | h2 begin e2 k1 a2 | "
+	  "c2 ret a2 info", "2 7 1 6", NULL },
+	{ "the body of an info try that ran is the first", GUARD,
+	  CHECK_VIOLATED, NULL,
+	  "c1 inv a1 k1 f=x | c2 inv a2 k1 f=y | h1 begin e1 k1 a1 | "
+	  "c1 ret a1 info | c2 ret a2 ok d=D", "5 2 3", NULL },
+	{ "busy is what the second may be told while the first runs", GUARD,
+	  CHECK_HOLDS, NULL,
+	  "c1 inv a1 k1 f=x | h1 begin e1 k1 a1 | c2 inv a2 k1 f=y | "
+	  "c2 ret a2 busy | h1 commit e1 | c1 ret a1 ok d=D", "", NULL },
+	{ "where no run is seen two bodies with final answers are enough",
+	  GUARD, CHECK_VIOLATED, "external",
+	  "c1 inv a1 k1 f=x | c1 ret a1 ok d=D | c2 inv a2 k1 f=y | "
+	  "c2 ret a2 ok d=E", "4 3 1", NULL },
+	{ "keys of their own may have bodies of their own", GUARD,
+	  CHECK_UNEXERCISED, NULL,
+	  RAN "c1 ret a1 ok d=D | c2 inv a2 k2 f=y | c2 ret a2 ok d=E", "",
+	  NULL },
+	{ "after its tombstone a key is another", GUARD, CHECK_UNEXERCISED,
+	  "once=50",
+	  RAN "c1 ret a1 ok d=D | @100 c2 inv a2 k1 f=y | h2 begin e2 k1 a2 |"
+	  " c2 ret a2 ok d=E", "", NULL },
+};
+
+int
+main(void)
+{
+	story_check(rows, sizeof rows / sizeof *rows);
+	return done();
+}

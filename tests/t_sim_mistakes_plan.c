@@ -1,0 +1,274 @@
+/* SPDX-License-Identifier: ISC */
+#include "mistake.h"
+#include "tap.h"
+
+/* What a scenario gets wrong in its plan: who, what, when, and what is to
+   hold. */
+static const struct mistake rows[] = {
+	/* --- topology --- */
+	{ "no topology", TOP NAME LOAD EXPECT "}", 3,
+	  { "topology: it is missing", "gates = {" } },
+	{ "no arbiter", GATES("n = 2"), 7, { "arbiter: it is missing",
+	  "\"ledger\", \"token\" or \"redis\"" } },
+	{ "an unknown arbiter", GATES("arbiter = 'sqlite'"), 7,
+	  { "arbiter: \"sqlite\" is not one of", NULL } },
+	{ "an arbiter that is not there", GATES("arbiter = 'redis'"), 7,
+	  { "store: it is the arbiter, and is missing", "store = \"a\"" } },
+	{ "an unknown store", GATES("arbiter = 'redis', store = 'b'"), 7,
+	  { "there is no store \"b\"; there is a", NULL } },
+	{ "no ledger said", GATES("n = 2, arbiter = 'ledger'"), 7,
+	  { "ledger: whose is it?", "shared" } },
+	{ "a gate without a ledger", GATES("n = 2, arbiter = 'ledger', ledger "
+	  "= { g1 = 'h' }"), 7, { "g2 has none", "g2 = \"host2\"" } },
+	{ "the ledger of a gate that is not there", GATES("n = 2, arbiter = "
+	  "'ledger', ledger = { g3 = 'h' }"), 7, { "there is no gate \"g3\"",
+	  "g1 to g2" } },
+	{ "too many gates", GATES("n = 99, arbiter = 'ledger'"), 7,
+	  { "n: 99 is not a whole number from 1 to 16", NULL } },
+	{ "another front", GATES("arbiter = 'ledger', front = 'nginx'"), 7,
+	  { "\"nginx\" is not one of: lighttpd", NULL } },
+	{ "a store of a gate's name", TOP NAME LOAD EXPECT "topology = { redis "
+	  "= { g1 = {} }, gates = { arbiter = 'ledger' } } }", 6,
+	  { "not a store's name", NULL } },
+	{ "its own replica", TOP NAME LOAD EXPECT "topology = { redis "
+	  "= { a = { replica_of = 'a' } }, gates = { arbiter = 'ledger' } } }",
+	  6, { "its own replica", NULL } },
+	{ "memory without a unit", TOP NAME LOAD EXPECT "topology = { redis "
+	  "= { a = { maxmemory = '4' } }, gates = { arbiter = 'ledger' } } }",
+	  6, { "no unit", "4mb" } },
+	{ "another persistence", TOP NAME LOAD EXPECT "topology = { redis "
+	  "= { a = { persistence = 'aof' } }, gates = { arbiter = 'ledger' "
+	  "} } }", 6, { "\"aof\" is not one of", "did you mean \"aof_" } },
+
+	/* --- configuration --- */
+	{ "an unknown word of idem.conf", CONFIG("leese = '3s'"), 8,
+	  { "config: leese: there is no such word", "`lease`" } },
+	{ "a time without a unit", CONFIG("lease = 3"), 8,
+	  { "lease: 3 has no unit", "\"3ms\" or \"3s\"" } },
+	{ "a time in quotes without a unit", CONFIG("lease = '3'"), 8,
+	  { "3 has no unit", NULL } },
+	{ "a time that is a word", CONFIG("limit = 'long'"), 8,
+	  { "\"long\" is not a time", "250ms" } },
+	{ "too short a lease", CONFIG("lease = '10ms'"), 8,
+	  { "\"10ms\" is not between 100ms", NULL } },
+	{ "too long a lease", CONFIG("lease = '16d'"), 8,
+	  { "\"16d\" is more than 15d", NULL } },
+	{ "a size of a disk's maker", CONFIG("kept_max = '16MB'"), 8,
+	  { "\"16MB\" is not a size", "16MiB" } },
+	{ "another policy", CONFIG("on_unknown = 'ignore'"), 8,
+	  { "\"ignore\" is not one of \"block\", \"retry\", \"probe\"",
+	  "retry 3" } },
+	{ "too many starts", CONFIG("on_unknown = 'retry 9999'"), 8,
+	  { "\"retry 9999\" is not", NULL } },
+	{ "an answer that is none", CONFIG("in_progress = '404'"), 8,
+	  { "\"404\" is not one of \"wait\", \"409\", \"202\"", "250ms" } },
+	{ "a policy of another arbiter", CONFIG("on_outage = 'pass'"), 8,
+	  { "on_outage: it is of arbiter = \"redis\" only", NULL } },
+	{ "a number that is none", CONFIG("programs = 'many'"), 8,
+	  { "\"many\" is not a whole number", NULL } },
+	{ "a flag that is none", CONFIG("spool = 'yes'"), 8,
+	  { "\"yes\" is neither true nor false", NULL } },
+	{ "a renewal that is no third", CONFIG("lease = '600ms', renew_every = "
+	  "'100ms'"), 8, { "renewed every 200 ms, a third of it",
+	  "leave it out" } },
+	{ "a renewal without a lease", CONFIG("renew_every = '100ms'"), 8,
+	  { "a third of it", "say lease = \"300ms\"" } },
+	{ "what the topology says", CONFIG("workers = 2"), 8,
+	  { "workers: it is not said here", "topology.gates.workers" } },
+	{ "a store's word without a store", TOP NAME LOAD EXPECT "topology = { "
+	  "gates = { arbiter = 'ledger', config = { look = '1ms' } } } }", 6,
+	  { "the gates have no store", NULL } },
+	{ "a database that is not there", TOP NAME LOAD EXPECT "topology = { "
+	  "redis = { a = {} }, gates = { arbiter = 'redis', store = 'a', "
+	  "config = { on_outage = 'database' } } } }", 6,
+	  { "ledger: on_outage = \"database\" needs one", NULL } },
+
+	/* --- load --- */
+	{ "no load", TOP NAME TOPOLOGY EXPECT "}", 3, { "load: it is missing",
+	  NULL } },
+	{ "an empty load", TOP NAME TOPOLOGY EXPECT "load = {} }", 7,
+	  { "load: it is empty", "sim.closed" } },
+	{ "a load that is none", TOP NAME TOPOLOGY EXPECT "load = { 7 } }", 7,
+	  { "load[1]: 7 is not a load", "sim.storm" } },
+	{ "a load in the list's place", TOP NAME TOPOLOGY EXPECT
+	  "load = sim.open { rate = 1 } }", 7,
+	  { "a sim.open is not a table", NULL } },
+	{ "a hole in it", TOP NAME TOPOLOGY EXPECT "load = { nil, sim.open "
+	  "{} } }", 7, { "a list with a hole", NULL } },
+	{ "no keys", TOP NAME TOPOLOGY EXPECT "load = { sim.closed { clients = "
+	  "2 } } }", 7, { "closed: keys: it is missing", "sim.keys" } },
+	{ "no clients", TOP NAME TOPOLOGY EXPECT "load = { sim.storm { keys = "
+	  "sim.keys { n = 1 } } } }", 7, { "storm: clients: it is missing",
+	  NULL } },
+	{ "no rate", TOP NAME TOPOLOGY EXPECT "load = { sim.open { for_ms = "
+	  "1 } } }", 7, { "rate: it is missing", NULL } },
+	{ "half a client", TOP NAME TOPOLOGY EXPECT "load = { sim.closed { "
+	  "clients = 2.5 } } }", 7, { "2.5 is not a whole number", NULL } },
+	{ "an unknown field of retry", RETRY("backof = 'exp'"), 8,
+	  { "retry: backof", "`backoff`" } },
+	{ "an unknown backoff", RETRY("backoff = 'linear'"), 8,
+	  { "\"linear\" is not one of: none const exp", NULL } },
+	{ "a backoff without its pause", RETRY("backoff = 'exp'"), 8,
+	  { "its pause is missing", "base = 100" } },
+	{ "a pause that nobody makes", RETRY("base = 5"), 8,
+	  { "nobody pauses without a backoff", NULL } },
+	{ "another reason", RETRY("on = { 'timeouts' }"), 8,
+	  { "on[1]: \"timeouts\" is not one of", "\"timeout\"" } },
+	{ "no list of reasons", RETRY("on = 'timeout'"), 8,
+	  { "on: \"timeout\" is not a table", NULL } },
+	{ "bounds the wrong way round", RETRY("timeout = sim.uniform(5, 1)"),
+	  8, { "uniform: 5 is more than 1", NULL } },
+	{ "an empty choice", RETRY("timeout = sim.choice {}"), 8,
+	  { "choice: an empty list", NULL } },
+	{ "a time for a distribution", RETRY("timeout = sim.keys { n = 1 }"),
+	  8, { "a sim.keys is not a time", "sim.const" } },
+	{ "a client of another name", TOP NAME TOPOLOGY EXPECT "load = { "
+	  "sim.script { { client = 'bob', send = {} } } } }", 7,
+	  { "client: \"bob\" is not a client's name", "c1" } },
+	{ "a request without its send", TOP NAME TOPOLOGY EXPECT "load = { "
+	  "sim.script { { client = 'c1' } } } }", 7,
+	  { "send: it is missing", NULL } },
+	{ "a request to nobody", TOP NAME TOPOLOGY EXPECT "load = { "
+	  "sim.script { { client = 'c1', send = { to = 'g9' } } } } }", 7,
+	  { "to: there is no gate \"g9\"", "g1 to g2" } },
+
+	/* --- the program --- */
+	{ "an unknown effect", HANDLER("effect = 'apend'"), 8,
+	  { "\"apend\" is not one of", "\"append\"" } },
+	{ "an external program without a path", HANDLER("effect = 'external'"),
+	  8, { "command: an external program's path is missing", NULL } },
+	{ "an output that is no text", HANDLER("output = function(r) return "
+	  "{} end"), 8, { "output: a table is not a text", NULL } },
+	{ "an exit status that is none", HANDLER("exit = 300"), 8,
+	  { "exit: 300 is not a whole number from 0 to 255", NULL } },
+	{ "a crash without its place", HANDLER("crash = 'output'"), 8,
+	  { "after how many bytes", "partial_output" } },
+
+	/* --- faults --- */
+	{ "an action without a rule", WITH("faults = { sim.proc.kill 'g1' }"),
+	  8, { "faults[1]: a sim.proc.kill is not a rule", "sim.on" } },
+	{ "a trigger in an action's place", FAULT("sim.at(2)"), 8,
+	  { "a sim.at is not an action", NULL } },
+	{ "an action in a trigger's place", WHEN("sim.proc.kill 'g1'"), 8,
+	  { "a sim.proc.kill is not a trigger", "sim.label" } },
+	{ "a gate that is not there", FAULT("sim.proc.kill 'g3'"), 8,
+	  { "proc.kill: there is no gate \"g3\"", "g1 to g2" } },
+	{ "a part that is not there", FAULT("sim.proc.kill 'g1.worker'"), 8,
+	  { "no part of a gate", "g1.keeper" } },
+	{ "the start of a part", FAULT("sim.proc.restart 'g1.lobby'"), 8,
+	  { "say \"g1\"", NULL } },
+	{ "a store that is not there", FAULT("sim.store.kill 'redis'"), 8,
+	  { "store.kill: there is no store \"redis\"", "there are a b" } },
+	{ "a link that is none", FAULT("sim.net.drop 'g1'"), 8,
+	  { "\"g1\" is not a link", "g1->a" } },
+	{ "a link of nobody", FAULT("sim.net.drop 'g7->a'"), 8,
+	  { "there is no gate \"g7\"", NULL } },
+	{ "a replica's link the wrong way", FAULT("sim.net.refuse 'a->b'"), 8,
+	  { "b connects to a", "say \"b->a\"" } },
+	{ "commands of a replica's link", FAULT("sim.net.drop('b->a', { script "
+	  "= 'claim' })"), 8, { "a replica's link has no commands", NULL } },
+	{ "a link's unknown field", FAULT("sim.net.drop('g1->a', { direction = "
+	  "'reply' })"), 8, { "net.drop: direction", NULL } },
+	{ "a way that is none", FAULT("sim.net.drop('g1->a', { dir = "
+	  "'replies' })"), 8, { "\"replies\" is not one of", "\"reply\"" } },
+	{ "an error that is none", FAULT("sim.net.error('g1->a', 'oom')"), 8,
+	  { "\"oom\" is no error's word", "\"OOM\"" } },
+	{ "the lag of a master", FAULT("sim.store.lag('a', 'freeze')"), 8,
+	  { "a follows nobody", NULL } },
+	{ "a lag that is none", FAULT("sim.store.lag('b', 'freez')"), 8,
+	  { "\"freez\" is not a time", NULL } },
+	{ "a failover to no replica", FAULT("sim.store.failover('b', 'a')"), 8,
+	  { "a is no replica of b", NULL } },
+	{ "a rejoin without a master", FAULT("sim.store.rejoin('a', { as = "
+	  "'replica_of' })"), 8, { "of: it is missing", NULL } },
+	{ "a restart that is both", FAULT("sim.store.restart('a', { empty = "
+	  "true, older = true })"), 8, { "cannot be empty too", NULL } },
+	{ "a jump of nothing", FAULT("sim.clock.jump('a', 0)"), 8,
+	  { "a jump of 0 ms is none", NULL } },
+	{ "a clock of nobody", FAULT("sim.clock.jump('x', 5)"), 8,
+	  { "there is no gate \"x\"", NULL } },
+	{ "a client that is not there", FAULT("sim.client.abort 'c2'"), 8,
+	  { "there is no client \"c2\"", "the last is c1" } },
+	{ "an operator's word that is none", FAULT("sim.operator.resolve('k', "
+	  "'undone')"), 8, { "\"undone\" is not one of: done not-done forget",
+	  NULL } },
+	{ "an errno at no label", FAULT("sim.proc.fail('g1', 'EIO')"), 8,
+	  { "sim.proc.fail is of a label", NULL } },
+	{ "an unknown label", WHEN("sim.label('g1', 'claim.okay')"), 8,
+	  { "there is no label \"claim.okay\"", "\"claim.ok\"" } },
+	{ "a label's unknown field", WHEN("sim.label('g1', 'claim.ok', { n = 1 "
+	  "})"), 8, { "label: n: there is no such field", "key nth" } },
+	{ "a phase that is none", WHEN("sim.frame('g1->a', { phase = 'answer' "
+	  "})"), 8, { "\"answer\" is not one of: request reply", NULL } },
+	{ "a class that is none", WHEN("sim.reply('c1', { class = 'okay' })"),
+	  8, { "\"okay\" is not one of: ok fail busy unknown info", NULL } },
+	{ "a client of no answer", WHEN("sim.reply('c9')"), 8,
+	  { "there is no client \"c9\"", NULL } },
+	{ "nothing to wait for", WHEN("sim.all {}"), 8,
+	  { "all: an empty list", NULL } },
+	{ "a window with one end", WITH("faults = { sim.maybe(1, "
+	  "sim.proc.kill 'g1', { window = { 5 } }) }"), 8,
+	  { "a window has two ends", NULL } },
+	{ "a window that ends first", WITH("faults = { sim.maybe(1, "
+	  "sim.proc.kill 'g1', { window = { 5, 5 } }) }"), 8,
+	  { "it ends before it begins", NULL } },
+	{ "a heal by chance", WITH("faults = { sim.maybe(1, sim.net.heal "
+	  "'g1->a') }"), 8, { "what ends a fault is no choice", NULL } },
+	{ "a restart of what lives", WITH("faults = { sim.maybe(1, "
+	  "sim.net.drop 'g1->a', { restart_after = 5 }) }"), 8,
+	  { "only what was killed is started again", NULL } },
+
+	/* --- expectations --- */
+	{ "no expectation", TOP NAME TOPOLOGY LOAD "}", 3,
+	  { "expect: it is missing", NULL } },
+	{ "an empty one", EXPECTED(""), 7, { "nothing is demanded", NULL } },
+	{ "an unknown invariant", EXPECTED("holds = { 'at_most_onc' }"), 7,
+	  { "there is no invariant \"at_most_onc\"", "\"at_most_once\"" } },
+	{ "an invariant said twice", EXPECTED("holds = { 'resolves' }, "
+	  "eventually = { 'resolves' }"), 7, { "\"resolves\" is said twice",
+	  NULL } },
+	{ "what is no matter of the end", EXPECTED("eventually = { "
+	  "'at_most_once' }"), 7, { "put it into holds", NULL } },
+	{ "what holds and is relaxed", EXPECTED("holds = { 'resolves' }, "
+	  "relaxed = { resolves = 'no' }"), 7,
+	  { "it cannot hold and be relaxed", NULL } },
+	{ "what holds and is violated", EXPECTED("holds = { 'resolves' }, "
+	  "violates = { 'resolves' }"), 7, { "cannot hold and be violated",
+	  NULL } },
+	{ "no reason", EXPECTED("relaxed = { resolves = '' }"), 7,
+	  { "its reason is missing", NULL } },
+	{ "an unknown bound", EXPECTED("bounds = { starts = 1 }"), 7,
+	  { "bounds: starts", NULL } },
+	{ "a bound of a text", EXPECTED("bounds = { queue_depth = 'deep' }"),
+	  7, { "\"deep\" is not a whole number", NULL } },
+	{ "a bound of an unknown fault", EXPECTED("bounds = { queue_depth = "
+	  "sim.fault_count 'lease_expired' }"), 7,
+	  { "there is no fault \"lease_expired\"", "\"lease_expiry\"" } },
+	{ "a parameter that is not there", EXPECTED("by_param = { x = {} }"),
+	  7, { "by_param: x: there is no such parameter", NULL } },
+	{ "a value that is not there", TOP "sim.param('p', 1, { 1, 2 }) " NAME
+	  TOPOLOGY LOAD "expect = { by_param = { p = { [3] = {} } } } }", 7,
+	  { "p has no such value; there are 1 2", NULL } },
+	{ "a fault in what is not chosen", TOP "sim.param('p', 1, { 1, 2 }) "
+	  NAME TOPOLOGY LOAD "expect = { holds = { 'resolves' }, by_param = { "
+	  "p = { [2] = { hold = {} } } } } }", 7,
+	  { "hold: there is no such field", "`holds`" } },
+	{ "a predicate that is none", EXPECTED("sometimes = { x = true }"), 7,
+	  { "x: not a function", NULL } },
+	{ "someone else to blame", EXPECTED("blames = 'server'"), 7,
+	  { "\"server\" is not one of: client", NULL } },
+	{ "another count of faults", EXPECTED("fired = 'some'"), 7,
+	  { "\"some\" is not one of: all any none", NULL } },
+	{ "an invariant of one's own twice", TOP "local function f() end\n"
+	  "sim.invariant('x', f) sim.invariant('x', f)\n", 4,
+	  { "there is a \"x\" already", NULL } },
+};
+
+int
+main(void)
+{
+	mistake_begin();
+	mistake_check(rows, sizeof rows / sizeof *rows);
+	mistake_end();
+	return done();
+}
