@@ -1,0 +1,52 @@
+-- Redis goes away between the effect and its completion.  The client is not told
+-- "not started", nor is it told that its answer is kept before it is.
+local sim = require "idemsim"
+sim.api(1)
+
+-- Redis comes back, or the instance is dead for good before it does.
+local ends = sim.param("ends", "back", { "back", "dead" })
+
+return sim.scenario {
+  name  = "the completion cannot be stored (" .. ends .. ")",
+  modes = { "model", "live" },
+
+  topology = {
+    redis = { a = {} },
+    gates = { n = 2, arbiter = "redis", store = "a",
+              config = { lease = "400ms", limit = "300ms", grace = "100ms", wait = "20ms",
+                         store_timeout = "100ms", probe_every = "50ms" } },
+  },
+
+  handler = sim.handler { effect = "append", service = sim.const(20) },
+
+  load = {
+    sim.script {
+      { at = 0,    client = "c1", send = { key = "k0", to = "g1" } },   -- stored in time
+      { at = 150,  client = "c1", send = { key = "k", to = "g1" }, timeout = 8000 },
+      { at = 1600, client = "c2", send = { key = "k", to = "g2" } },
+      { at = 1700, client = "c2", send = { key = "k0", to = "g2" } },
+    },
+  },
+
+  faults = {
+    sim.on(sim.label("g1", "effect.after", { key = "k" }),
+           sim.net.refuse("g1->a"),
+           ends == "back" and sim.after(5000, sim.net.heal("g1->a"))
+                          or sim.after(300, sim.proc.kill("g1"))),
+  },
+
+  heal = { at = ends == "back" and 5200 or 2000, quiet = 2000 },
+
+  expect = {
+    holds      = { "at_most_once", "no_false_definite", "ack_durable", "same_answer" },
+    eventually = { "resolves" },
+    sometimes  = {
+      unrecorded = ends == "back" and function(h)
+        return h:count { kind = "reply", client = "c1", mark = "unrecorded" } > 0
+      end or nil,
+    },
+  },
+
+  explore = { exhaustive = { gates = 2, clients = 2, keys = 1, attempts = 1 },
+              live = { runs = 2 } },
+}

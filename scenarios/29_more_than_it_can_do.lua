@@ -1,0 +1,47 @@
+-- One program at a time and a short queue: who finds it full is sent away at once and
+-- told when to come back, so that no more wait than were meant to.
+local sim = require "idemsim"
+sim.api(1)
+
+local told_when = sim.invariant("told_when_to_come_back", function(h)
+  for e in h:each { kind = "reply", status = 503 } do
+    if (e.retry_after_s or 0) < 1 then
+      return false, "a try was refused, and not told when to come back"
+    end
+  end
+  return true
+end)
+
+local load = {}
+for i = 1, 8 do
+  load[i] = { at = 40 * (i - 1), client = "c" .. i, send = { key = "k" .. i, to = "g1" } }
+end
+
+return sim.scenario {
+  name  = "more than it can do",
+  modes = { "model", "live" },
+
+  topology = {
+    gates = { n = 1, arbiter = "ledger", ledger = "shared",
+              config = { lease = "2s", programs = 1, queue = 2, queue_wait = "2s" } },
+  },
+
+  handler = sim.handler { effect = "append", service = sim.const(250) },
+
+  load = { sim.script(load) },
+
+  expect = {
+    holds     = { "storm_bounded", "no_false_definite", told_when },
+    -- one runs, two wait, and one is being refused
+    bounds    = { queue_depth = 4 },
+    eventually = { "new_keys_succeed" },
+    sometimes = {
+      refused = function(h)
+        return h:count { kind = "reply", status = 503, mark = "not-started" } >= 3
+      end,
+    },
+  },
+
+  explore = { exhaustive = { gates = 1, clients = 3, keys = 3, attempts = 1 },
+              live = { runs = 2 } },
+}

@@ -1,0 +1,44 @@
+-- Of requests with one key that come at the same moment one runs; the others are
+-- told that it does, or get its answer, and nobody gets an error of ours.
+-- Reported: https://github.com/alphagov/pay-connector/pull/4460
+-- Two payments with one key were both looked up before either was there.  Only
+-- the unique index saw the second, and what it threw became a 500 until the
+-- request was answered 409.
+local sim = require "idemsim"
+sim.api(1)
+
+local arbiter = sim.param("arbiter", "ledger", { "ledger", "token", "redis" })
+
+return sim.scenario {
+  name = "equal requests at the same moment",
+
+  topology = { redis = { a = {} },
+               gates = { n = 3, arbiter = arbiter, store = "a",
+                         ledger = arbiter == "ledger" and "shared" or nil,
+                         config = { lease = "2s", wait = "20ms" } } },
+
+  handler = sim.handler { effect = "append", service = sim.const(120) },
+
+  load = {
+    sim.storm { clients = 12, keys = sim.keys { n = 2 }, at = 0, within = 0,
+                retry = sim.retry { max = 20, timeout = sim.const(2000),
+                                    backoff = "const", base = 30, key = "reuse",
+                                    on = { "busy" } } },
+  },
+
+  faults = {},
+
+  expect = {
+    holds = { "at_most_once", "mutual_exclusion", "same_answer", "busy_honest",
+              "no_false_definite", "no_cross_talk",
+              sim.invariant("busy or an answer, and no error", function(h)
+                return h:count { kind = "reply", class = "ok" } +
+                       h:count { kind = "reply", class = "busy" } ==
+                       h:count { kind = "reply" }
+              end) },
+    eventually = { "resolves" },
+  },
+
+  explore = { exhaustive = { gates = 2, clients = 2, keys = 1, attempts = 2 },
+              live = { runs = 3 } },
+}

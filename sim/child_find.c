@@ -1,0 +1,415 @@
+/* SPDX-License-Identifier: ISC */
+#include "child.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <inttypes.h>
+#include <dirent.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/random.h>
+#include <time.h>
+#include <unistd.h>
+
+#define ENVIRON_MAX (256u * 1024)
+#define NAP_NS 300000
+#define UNCLEAR_MAX 64u
+#define UNCLEAR_TRIES 20	/* an execve takes some 0.3 ms */
+#define STOP_TRIES 40
+#define KILL_MS 2000
+
+static void
+nap(void)
+{
+	const struct timespec t = { 0, NAP_NS };
+
+	nanosleep(&t, NULL);
+}
+
+static int64_t
+now_ms(void)
+{
+	return idem_boot_ms(&idem_clock_real);
+}
+
+/* --- what proc(5) says of one --------------------------------------------- */
+
+/* Its length; -1: it cannot be opened. */
+static ssize_t
+slurp(const char *path, char *out, size_t size)
+{
+	int fd = open(path, O_RDONLY | O_CLOEXEC);
+	size_t len = 0;
+	ssize_t n;
+
+	if (fd == -1)
+		return -1;
+	while (len < size && (n = read(fd, out + len, size - len)) > 0)
+		len += (size_t)n;
+	close(fd);
+	return (ssize_t)len;
+}
+
+/* The same as a text. */
+static void
+slurp_text(const char *path, char *out, size_t size)
+{
+	ssize_t len = slurp(path, out, size - 1);
+
+	out[len > 0 ? len : 0] = '\0';
+}
+
+bool
+child_stat(pid_t pid, struct child_stat *st)
+{
+	char path[40], text[1024], *end;
+	int parent, group;
+
+	snprintf(path, sizeof path, "/proc/%d/stat", (int)pid);
+	slurp_text(path, text, sizeof text);
+	end = strrchr(text, ')');	/* its name may hold anything */
+	if (end == NULL || sscanf(end, ") %c %d %d %*d %*d %*d %*u %*u %*u %*u "
+	    "%*u %*u %*u %*d %*d %*d %*d %*d %*d %llu", &st->state, &parent,
+	    &group, &st->started) != 4)
+		return false;
+	st->pid = pid;
+	st->parent = parent;
+	st->group = group;
+	return true;
+}
+
+/* Not a random number alone, so that a person can say whose it is. */
+const char *
+child_mark(void)
+{
+	/* One for the life of the process; its warden has it too. */
+	static char mark[64];
+	struct child_stat st = { 0 };
+	uint64_t chance = 0;
+
+	if (mark[0] != '\0')
+		return mark;
+	if (getrandom(&chance, sizeof chance, 0) != (ssize_t)sizeof chance)
+		chance = (uint64_t)now_ms();
+	child_stat(getpid(), &st);
+	snprintf(mark, sizeof mark, "%d-%llu-%016" PRIx64, (int)getpid(),
+	    st.started, chance);
+	return mark;
+}
+
+/* --- a look at all of them ------------------------------------------------ */
+
+struct look {
+	const char *lane;	/* NULL: any */
+	unsigned long long since;	/* when the simulator was started */
+	pid_t pids[CHILD_PIDS];
+	size_t n;
+	struct child_stat unclear[UNCLEAR_MAX];	/* no environment is seen */
+	size_t unclear_n;
+	char vars[ENVIRON_MAX];
+};
+
+static bool
+has(const char *vars, size_t len, const char *name, const char *value)
+{
+	size_t name_len = strlen(name), value_len = strlen(value), n;
+	const char *at = vars, *end = vars + len;
+
+	for (; at < end; at += n + 1) {
+		n = strnlen(at, (size_t)(end - at));
+		if (n == name_len + 1 + value_len && at[name_len] == '=' &&
+		    memcmp(at, name, name_len) == 0 &&
+		    memcmp(at + name_len + 1, value, value_len) == 0)
+			return true;
+	}
+	return false;
+}
+
+static bool
+is_known(const struct look *k, pid_t pid)
+{
+	size_t i;
+
+	for (i = 0; i < k->n; i++)
+		if (k->pids[i] == pid)
+			return true;
+	return false;
+}
+
+static void
+add(struct look *k, pid_t pid)
+{
+	if (k->n < CHILD_PIDS)
+		k->pids[k->n++] = pid;
+}
+
+/*
+ * In the middle of its execve a process has no environment yet, just as one
+ * that was started with none; a zombie, and a thread of the kernel, has no
+ * memory that it could be in.
+ */
+static void
+is_it_unclear(struct look *k, pid_t pid)
+{
+	struct child_stat st;
+
+	if (k->unclear_n < UNCLEAR_MAX &&
+	    child_stat(pid, &st) && st.state != 'Z' && st.state != 'X' &&
+	    st.started >= k->since)
+		k->unclear[k->unclear_n++] = st;
+}
+
+static void
+look_at(struct look *k, pid_t pid)
+{
+	char path[40];
+	ssize_t len;
+
+	snprintf(path, sizeof path, "/proc/%d/environ", (int)pid);
+	len = slurp(path, k->vars, sizeof k->vars);
+	if (len == 0)
+		is_it_unclear(k, pid);
+	else if (len > 0 && has(k->vars, (size_t)len, "IDEMSIM_RUN",
+	    child_mark()) && (k->lane == NULL ||
+	    has(k->vars, (size_t)len, "IDEMSIM_LANE", k->lane)))
+		add(k, pid);
+}
+
+static void
+look_around(struct look *k)
+{
+	DIR *proc = opendir("/proc");
+	struct dirent *entry;
+	pid_t pid, self = getpid();
+
+	k->n = 0;
+	k->unclear_n = 0;
+	if (proc == NULL)
+		return;
+	while ((entry = readdir(proc)) != NULL) {
+		if (entry->d_name[0] < '1' || entry->d_name[0] > '9')
+			continue;
+		pid = (pid_t)strtol(entry->d_name, NULL, 10);
+		if (pid != self)
+			look_at(k, pid);
+	}
+	closedir(proc);
+}
+
+/* At those that were unclear. */
+static void
+look_again(struct look *k)
+{
+	pid_t pids[UNCLEAR_MAX];
+	size_t n = k->unclear_n, i;
+
+	for (i = 0; i < n; i++)
+		pids[i] = k->unclear[i].pid;
+	k->unclear_n = 0;
+	for (i = 0; i < n; i++)
+		look_at(k, pids[i]);
+}
+
+/* One that has wiped its environment belongs to those that it is among. */
+static void
+add_kin(struct look *k)
+{
+	size_t i, before;
+
+	do {
+		before = k->n;
+		for (i = 0; i < k->unclear_n; i++)
+			if (!is_known(k, k->unclear[i].pid) &&
+			    (is_known(k, k->unclear[i].parent) ||
+			    is_known(k, k->unclear[i].group)))
+				add(k, k->unclear[i].pid);
+	} while (k->n > before);
+}
+
+size_t
+child_find(const char *lane, pid_t *pids, size_t max)
+{
+	struct look *k = malloc(sizeof *k);
+	unsigned tries = 0;
+	size_t n;
+
+	if (k == NULL)
+		return 0;
+	k->lane = lane;
+	/* It is in the mark: we may be its warden. */
+	if (sscanf(child_mark(), "%*d-%llu", &k->since) != 1)
+		k->since = 0;
+	look_around(k);
+	while (k->unclear_n > 0 && tries++ < UNCLEAR_TRIES) {
+		nap();
+		look_again(k);
+	}
+	add_kin(k);
+	n = k->n;
+	memcpy(pids, k->pids, (n < max ? n : max) * sizeof *pids);
+	free(k);
+	return n;
+}
+
+/* --- what is done to all of them ------------------------------------------ */
+
+struct band {
+	pid_t pids[CHILD_PIDS];
+	size_t n;
+};
+
+static bool
+is_in(const struct band *b, pid_t pid)
+{
+	size_t i;
+
+	for (i = 0; i < b->n; i++)
+		if (b->pids[i] == pid)
+			return true;
+	return false;
+}
+
+static void
+join(struct band *b, pid_t pid)
+{
+	if (b->n < CHILD_PIDS && !is_in(b, pid))
+		b->pids[b->n++] = pid;
+}
+
+/* All that are there now. */
+static void
+gather(struct band *b, const char *lane)
+{
+	b->n = child_find(lane, b->pids, CHILD_PIDS);
+}
+
+/*
+ * Its group with each: there the kernel lets no fork slip through.  All groups
+ * of a run were made for it; ours is none of them.
+ */
+static void
+signal_all(const struct band *b, int signal)
+{
+	pid_t group, ours = getpgrp();
+	size_t i;
+
+	for (i = 0; i < b->n; i++) {
+		group = getpgid(b->pids[i]);
+		if (group > 1 && group != ours)
+			kill(-group, signal);
+		kill(b->pids[i], signal);
+	}
+}
+
+/*
+ * None of them can be in the middle of a fork any more.  One that waits in
+ * vfork for its child, which we have stopped, sleeps in the kernel for ever.
+ */
+static bool
+all_rest(const struct band *b)
+{
+	struct child_stat st;
+	size_t i;
+
+	for (i = 0; i < b->n; i++)
+		if (child_stat(b->pids[i], &st) && strchr("TtZX", st.state) ==
+		    NULL)
+			return false;
+	return true;
+}
+
+static void
+stop(struct band *b, const char *lane)
+{
+	unsigned tries, waits;
+	struct band now;
+	size_t i, before;
+
+	for (tries = 0; tries < STOP_TRIES; tries++) {
+		gather(&now, lane);
+		before = b->n;
+		for (i = 0; i < now.n; i++)
+			join(b, now.pids[i]);
+		if (b->n == before)
+			return;
+		signal_all(b, SIGSTOP);
+		for (waits = 0; waits < STOP_TRIES && !all_rest(b); waits++)
+			nap();
+	}
+}
+
+size_t
+child_stop_all(const char *lane)
+{
+	struct band b = { .n = 0 };
+
+	stop(&b, lane);
+	return b.n;
+}
+
+/*
+ * None, twice: the first look may have passed where one was born, and come to
+ * where its parent was when that had died.
+ */
+size_t
+child_kill_all(const char *lane)
+{
+	int64_t until_ms = now_ms() + KILL_MS;
+	struct band all = { .n = 0 }, now;
+	unsigned calm = 0;
+	size_t i;
+
+	stop(&all, lane);
+	signal_all(&all, SIGKILL);
+	while (calm < 2 && now_ms() < until_ms) {
+		gather(&now, lane);
+		calm = now.n == 0 ? calm + 1 : 0;
+		signal_all(&now, SIGKILL);
+		for (i = 0; i < now.n; i++)
+			join(&all, now.pids[i]);
+		if (now.n > 0)
+			nap();
+	}
+	return all.n;
+}
+
+size_t
+child_continue_all(const char *lane)
+{
+	struct band b;
+
+	gather(&b, lane);
+	signal_all(&b, SIGCONT);
+	return b.n;
+}
+
+/* --- who else kills ------------------------------------------------------- */
+
+static long
+count_in(const char *path)
+{
+	char text[16384], *at;
+
+	slurp_text(path, text, sizeof text);
+	at = strstr(text, "oom_kill ");
+	return at != NULL ? strtol(at + strlen("oom_kill "), NULL, 10) : -1;
+}
+
+/* Of our own control group, if there is one; else of the whole machine. */
+long
+child_oom_kills(void)
+{
+	char text[4096], path[4200], *at;
+	long n = -1;
+
+	slurp_text("/proc/self/cgroup", text, sizeof text);
+	at = strstr(text, "0::/");
+	if (at != NULL) {
+		snprintf(path, sizeof path, "/sys/fs/cgroup/%.*s/memory.events",
+		    (int)strcspn(at + 4, "\n"), at + 4);
+		n = count_in(path);
+	}
+	return n != -1 ? n : count_in("/proc/vmstat");
+}

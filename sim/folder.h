@@ -1,0 +1,18 @@
+/* SPDX-License-Identifier: ISC */
+#ifndef FOLDER_H
+#define FOLDER_H
+
+/*
+ * Whole folders of a run.  Links are never followed, another file system is
+ * never gone into, and what is not below the folder is never touched, whatever
+ * somebody does to the tree meanwhile.  0; -1 and errno of the first thing that
+ * could not be done (the rest was).
+ */
+int folder_empty(int fd);		/* of a folder: all that is in it */
+int folder_remove(const char *path);	/* it is not there: 0 too */
+
+/* Files and folders of `from` into `to`, which is made, mode 0700; what is
+   neither is left out. */
+int folder_copy(const char *from, const char *to);
+
+#endif

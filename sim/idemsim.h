@@ -1,0 +1,87 @@
+/* SPDX-License-Identifier: ISC */
+#ifndef IDEMSIM_H
+#define IDEMSIM_H
+
+#include "scenario.h"
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+/* How idemsim ends (doc/idemsim.1). */
+enum idemsim_exit {
+	IDEMSIM_OK = 0,
+	IDEMSIM_VIOLATION = 1,
+	IDEMSIM_NOT_SHOWN = 2,	/* inconclusive or vacuous points only */
+	IDEMSIM_USAGE = 64,	/* or a scenario that cannot be read */
+	IDEMSIM_MISSING = 69,	/* with --require: a program is not here */
+	IDEMSIM_INTERNAL = 70,
+	IDEMSIM_INTERRUPTED = 130
+};
+
+#define IDEMSIM_PARAMS 32
+
+/* The command line; zeroes: as nothing was said. */
+struct idemsim_options {
+	struct scenario_choice params[IDEMSIM_PARAMS];
+	size_t params_n;
+	unsigned runs;		/* 0: as the scenario says */
+	bool seeded;
+	uint64_t seed;
+	int64_t wall_ms;	/* 0: as the scenario says */
+	const char *only;	/* pattern of names of points */
+	const char *out, *keep, *junit, *json, *html;
+	int tap;
+	bool require_live, quick;
+	bool help, version;
+	char **names;		/* of files and folders */
+	int names_n;
+};
+
+/* False: it is wrong, which has been said. */
+bool idemsim_options(struct idemsim_options *, int argc, char **argv);
+
+/* --- scenario files (idemsim_files.c) ------------------------------------- */
+
+/* A point of a file that is to be looked at. */
+struct idemsim_point {
+	struct scenario *scenario;
+	size_t number;		/* in it, from 0 */
+	const struct plan *plan;
+};
+
+struct idemsim_files {
+	struct scenario **scenarios;
+	size_t scenarios_n;
+	struct idemsim_point *points;
+	size_t points_n;
+	struct arena arena;
+};
+
+/*
+ * All scenarios of the options' names (of a folder, its *.lua in the order of
+ * their names, but those that begin with "_"), and their points that fit
+ * `only`.  False: one cannot be read, which has been said.
+ */
+bool idemsim_files_open(struct idemsim_files *, const struct idemsim_options *);
+void idemsim_files_close(struct idemsim_files *);
+
+/* --- runs (idemsim_run.c) ------------------------------------------------- */
+
+/* SIGINT, SIGTERM and SIGHUP are noted from now on, SIGPIPE is not heard. */
+void idemsim_catch_signals(void);
+bool idemsim_interrupted(void);
+uint64_t idemsim_some_seed(void);
+/* Of a run's number, from 1.  The first run has the seed as it was given: so is
+   one run done again. */
+uint64_t idemsim_seed_of(uint64_t seed, unsigned run);
+
+/* --- commands ------------------------------------------------------------- */
+
+enum idemsim_exit idemsim_run(const struct idemsim_options *);
+enum idemsim_exit idemsim_list(const struct idemsim_options *);
+enum idemsim_exit idemsim_explain(const struct idemsim_options *);
+enum idemsim_exit idemsim_check(const struct idemsim_options *);
+enum idemsim_exit idemsim_render(const struct idemsim_options *);
+
+#endif

@@ -1,0 +1,311 @@
+/* SPDX-License-Identifier: ISC */
+#include "idemsim.h"
+
+#include "child.h"
+#include "draw.h"
+#include "report.h"
+#include "world.h"
+
+#include <errno.h>
+#include <inttypes.h>
+#include <signal.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/random.h>
+#include <sys/stat.h>
+#include <time.h>
+#include <unistd.h>
+
+#define OUT "idemsim-out"
+#define WALL_MS 60000		/* of a point that names none */
+#define QUICK_MS 10000
+
+/* A signal handler can reach nothing else. */
+static volatile sig_atomic_t interrupted;
+
+struct session {
+	const struct idemsim_options *o;
+	const struct world *world;
+	struct report report;
+	uint64_t seed;
+	enum judge_verdict *verdicts;
+	size_t verdicts_n;
+	struct judge_file file;	/* the points so far of the one under way */
+	bool failed;		/* by our own means */
+	bool missing;
+};
+
+/* --- signals -------------------------------------------------------------- */
+
+static void
+interrupt(int signal)
+{
+	(void)signal;
+	interrupted = 1;
+}
+
+bool
+idemsim_interrupted(void)
+{
+	return interrupted != 0;
+}
+
+void
+idemsim_catch_signals(void)
+{
+	const struct sigaction end = { .sa_handler = interrupt };
+	const struct sigaction ignore = { .sa_handler = SIG_IGN };
+
+	sigaction(SIGINT, &end, NULL);
+	sigaction(SIGTERM, &end, NULL);
+	sigaction(SIGHUP, &end, NULL);
+	sigaction(SIGPIPE, &ignore, NULL);
+}
+
+/* --- one run -------------------------------------------------------------- */
+
+static int64_t
+now_ms(void)
+{
+	struct timespec t;
+
+	clock_gettime(CLOCK_MONOTONIC, &t);
+	return (int64_t)t.tv_sec * 1000 + t.tv_nsec / 1000000;
+}
+
+uint64_t
+idemsim_seed_of(uint64_t seed, unsigned run)
+{
+	struct draw draw;
+
+	if (run == 1)
+		return seed;
+	draw_seed(&draw, seed + run);
+	return draw_bits(&draw);
+}
+
+/* Logs go at once, before another run ends who wrote them. */
+static void
+keep_logs(const struct session *s, const struct judge_point *p)
+{
+	bool bad = p->worst.verdict == JUDGE_FAIL ||
+	    p->worst.verdict == JUDGE_INCONCLUSIVE;
+	char folder[4096];
+
+	if (s->o->keep == NULL && !bad)
+		return;
+	(void)mkdir(s->o->keep != NULL ? s->o->keep : s->report.out, 0777);
+	snprintf(folder, sizeof folder, "%s/%03zu-logs", s->o->keep != NULL ?
+	    s->o->keep : s->report.out, s->report.done + 1);
+	if (live_keep(folder) != 0)
+		fprintf(stderr, "idemsim: %s: %s\n", folder, strerror(errno));
+}
+
+/* -1: it could not be done; then its history has no end. */
+static int
+run_once(struct session *s, const struct idemsim_point *at, unsigned run,
+    struct history *h)
+{
+	char wrong[400] = "";
+	int status = s->world->run(at->plan, idemsim_seed_of(s->seed, run),
+	    run, h, wrong, sizeof wrong);
+
+	if (status == 0)
+		return 0;
+	fprintf(stderr, "idemsim: %s: %s\n", at->plan->name, wrong);
+	history_add(h, HISTORY_NOTE, 0, "-")->what = history_text(h, wrong);
+	s->failed = true;
+	return -1;
+}
+
+/* --- one point ------------------------------------------------------------ */
+
+static unsigned
+runs_of(const struct session *s, const struct plan *plan)
+{
+	return s->o->runs > 0 ? s->o->runs : s->o->quick ||
+	    plan->explore.runs == 0 ? 1 : plan->explore.runs;
+}
+
+static int64_t
+wall_of(const struct session *s, const struct plan *plan)
+{
+	return s->o->wall_ms > 0 ? s->o->wall_ms : s->o->quick ? QUICK_MS :
+	    plan->explore.wall_ms > 0 ? plan->explore.wall_ms : WALL_MS;
+}
+
+/* Of two runs' histories the one is kept that the verdict is of. */
+static void
+take(struct history *worst, struct history *h, bool worse)
+{
+	if (!worse) {
+		history_free(h);
+		return;
+	}
+	history_free(worst);
+	*worst = *h;
+	*h = (struct history){ .n = 0 };
+}
+
+static void
+run_all(struct session *s, const struct idemsim_point *at,
+    struct judge_point *p, struct history *worst)
+{
+	unsigned run, runs = runs_of(s, at->plan);
+	int64_t began = now_ms(), end = began + wall_of(s, at->plan);
+	struct history h;
+	bool good = true;
+
+	for (run = 1; run <= runs && good && !interrupted &&
+	    (run == 1 || now_ms() < end); run++) {
+		h = (struct history){ .n = 0 };
+		report_progress(&s->report, at->plan, run, runs);
+		good = run_once(s, at, run, &h) == 0;
+		judge_point_add(p, &h, at->scenario, at->number);
+		good = good && p->worst.verdict != JUDGE_FAIL;
+		if (p->worst_run == run)
+			keep_logs(s, p);
+		take(worst, &h, p->worst_run == run || worst->n == 0);
+	}
+	p->wall_ms = now_ms() - began;
+}
+
+static const char *
+why_not(struct session *s, const struct plan *plan)
+{
+	const char *why;
+
+	if ((plan->modes & s->world->bit) == 0)
+		return "it is not for this world";
+	why = s->world->cannot(plan);
+	if (why != NULL)
+		return why;
+	why = s->world->missing(plan);
+	if (why != NULL && s->o->require_live) {
+		fprintf(stderr, "idemsim: %s: %s\n", plan->name, why);
+		s->missing = true;
+	}
+	return why;
+}
+
+/* Which points there are may have been said, and how often each runs. */
+static bool
+is_all_of_it(const struct idemsim_options *o)
+{
+	return !o->quick && o->only == NULL && o->params_n == 0;
+}
+
+static void
+judge_file_so_far(struct session *s, struct judge_point *p, bool last)
+{
+	judge_file_add(&s->file, p);
+	if (last && is_all_of_it(s->o))
+		judge_file_end(&s->file, p);
+	if (last)
+		s->file = (struct judge_file){ .partial = false };
+}
+
+/* last: of its file. */
+static void
+run_point(struct session *s, const struct idemsim_point *at, bool last)
+{
+	const char *why = why_not(s, at->plan);
+	struct history worst = { .n = 0 };
+	struct judge_point p;
+
+	judge_point_begin(&p, at->plan);
+	if (why != NULL)
+		judge_point_skip(&p, why);
+	else {
+		run_all(s, at, &p, &worst);
+		judge_point_end(&p);
+	}
+	judge_file_so_far(s, &p, last);
+	if (!interrupted || p.verdict == JUDGE_FAIL)
+		report_point(&s->report, &p, worst.n > 0 &&
+		    p.verdict != JUDGE_PASS ? &worst : NULL);
+	s->verdicts[s->verdicts_n++] = p.verdict;
+	history_free(&worst);
+	judge_point_free(&p);
+}
+
+/* --- all of them ---------------------------------------------------------- */
+
+uint64_t
+idemsim_some_seed(void)
+{
+	uint64_t seed;
+
+	if (getrandom(&seed, sizeof seed, 0) != (ssize_t)sizeof seed)
+		seed = (uint64_t)now_ms();
+	return seed;
+}
+
+static enum idemsim_exit
+end_of(const struct session *s)
+{
+	if (interrupted)
+		return IDEMSIM_INTERRUPTED;
+	if (s->failed)
+		return IDEMSIM_INTERNAL;
+	if (s->missing)
+		return IDEMSIM_MISSING;
+	return (enum idemsim_exit)judge_exit(s->verdicts, s->verdicts_n);
+}
+
+static enum idemsim_exit
+run_files(struct session *s, const struct idemsim_files *files)
+{
+	enum idemsim_exit status;
+	size_t i;
+
+	report_begin(&s->report, files->points_n);
+	printf("# seed 0x%016" PRIx64 "\n", s->seed);
+	s->verdicts = calloc(files->points_n, sizeof *s->verdicts);
+	for (i = 0; i < files->points_n && s->verdicts != NULL &&
+	    !interrupted; i++)
+		run_point(s, &files->points[i], i + 1 == files->points_n ||
+		    files->points[i + 1].scenario != files->points[i].scenario);
+	if (interrupted)
+		printf("Bail out! interrupted\n");
+	if (report_end(&s->report) != 0 || s->verdicts == NULL)
+		s->failed = true;
+	status = end_of(s);
+	free(s->verdicts);
+	return status;
+}
+
+enum idemsim_exit
+idemsim_run(const struct idemsim_options *o)
+{
+	struct session s = {
+		.o = o, .world = &live_world,
+		.seed = o->seeded ? o->seed : idemsim_some_seed(),
+		.report = {
+			.tap = stdout, .tap_version = o->tap,
+			.junit = o->junit, .json = o->json,
+			.out = o->out != NULL ? o->out : OUT,
+			.bar = isatty(STDERR_FILENO) == 1,
+			.command = "idemsim run --runs 1", .mode = "live"
+		}
+	};
+	struct idemsim_files files;
+	enum idemsim_exit status = IDEMSIM_USAGE;
+
+	if (!idemsim_files_open(&files, o))
+		goto close;
+	idemsim_catch_signals();
+	if (child_warden_start() == NULL) {
+		fprintf(stderr, "idemsim: no folder for a run: %s\n",
+		    strerror(errno));
+		status = IDEMSIM_INTERNAL;
+		goto close;
+	}
+	live_stop_when(idemsim_interrupted);
+	status = run_files(&s, &files);
+	s.world->end();
+	child_warden_end(false);
+close:
+	idemsim_files_close(&files);
+	return status;
+}

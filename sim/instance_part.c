@@ -1,0 +1,236 @@
+/* SPDX-License-Identifier: ISC */
+#include "instance_private.h"
+
+#include <dirent.h>
+#include <fcntl.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <time.h>
+#include <unistd.h>
+
+#define STATE_TRIES 500
+#define NAP_NS 200000
+
+/*
+ * An instance is a master, which has lobbies and keepers; those are forks of it
+ * and have its name.  A keeper is the one that blocks every signal.  All that
+ * runs another program is one, and so is what a keeper has just made for it.
+ */
+struct part {
+	pid_t pid, parent;
+	enum plan_part what;	/* PLAN_WHOLE: the master */
+};
+
+struct parts {
+	struct part at[CHILD_PIDS];
+	size_t n;
+};
+
+static bool
+is_idemd(const struct instance *i, pid_t pid)
+{
+	struct stat ours, its;
+	char path[40];
+
+	snprintf(path, sizeof path, "/proc/%d/exe", (int)pid);
+	return stat(i->in->idemd, &ours) == 0 && stat(path, &its) == 0 &&
+	    ours.st_dev == its.st_dev && ours.st_ino == its.st_ino;
+}
+
+static bool
+blocks(unsigned long long mask, int signal)
+{
+	return (mask >> (signal - 1) & 1) != 0;
+}
+
+static bool
+blocks_all(pid_t pid)
+{
+	char path[40], text[4096], *at;
+	unsigned long long mask = 0;
+	ssize_t n;
+	int fd;
+
+	snprintf(path, sizeof path, "/proc/%d/status", (int)pid);
+	fd = open(path, O_RDONLY | O_CLOEXEC);
+	if (fd == -1)
+		return false;
+	n = read(fd, text, sizeof text - 1);
+	close(fd);
+	text[n > 0 ? n : 0] = '\0';
+	at = strstr(text, "\nSigBlk:");
+	if (at != NULL)
+		mask = strtoull(at + 8, NULL, 16);
+	return blocks(mask, SIGINT) && blocks(mask, SIGUSR1) &&
+	    blocks(mask, SIGALRM) && blocks(mask, SIGPIPE) &&
+	    blocks(mask, SIGSEGV);
+}
+
+static enum plan_part
+what_is(const struct instance *i, pid_t pid)
+{
+	if (!is_idemd(i, pid))
+		return PLAN_PROGRAM;
+	if (pid == i->child.pid)
+		return PLAN_WHOLE;
+	return blocks_all(pid) ? PLAN_KEEPER : PLAN_LOBBY;
+}
+
+static const struct part *
+find(const struct parts *p, pid_t pid)
+{
+	size_t k;
+
+	for (k = 0; k < p->n; k++)
+		if (p->at[k].pid == pid)
+			return &p->at[k];
+	return NULL;
+}
+
+/* A child of a keeper that is still its image is on its way to a program. */
+static void
+look(const struct instance *i, struct parts *p)
+{
+	pid_t pids[CHILD_PIDS];
+	size_t n = child_find(i->name, pids, CHILD_PIDS), k;
+	const struct part *parent;
+	struct child_stat st;
+
+	p->n = 0;
+	for (k = 0; k < n; k++)
+		if (child_stat(pids[k], &st))
+			p->at[p->n++] = (struct part){ pids[k], st.parent,
+				what_is(i, pids[k]) };
+	for (k = 0; k < p->n; k++) {
+		parent = find(p, p->at[k].parent);
+		if (p->at[k].what == PLAN_KEEPER && parent != NULL &&
+		    parent->what == PLAN_KEEPER)
+			p->at[k].what = PLAN_PROGRAM;
+	}
+}
+
+/* --- signals -------------------------------------------------------------- */
+
+/* Until it is in one of these states, or gone. */
+static void
+await_state(pid_t pid, const char *states)
+{
+	const struct timespec t = { 0, NAP_NS };
+	struct child_stat st;
+	int tries;
+
+	for (tries = 0; tries < STATE_TRIES && child_stat(pid, &st) &&
+	    strchr(states, st.state) == NULL; tries++)
+		nanosleep(&t, NULL);
+}
+
+static size_t
+signal_part(const struct instance *i, enum plan_part part, int signal,
+    const char *states)
+{
+	struct parts p;
+	size_t k, n = 0;
+
+	look(i, &p);
+	for (k = 0; k < p.n; k++)
+		if (p.at[k].what == part)
+			n += kill(p.at[k].pid, signal) == 0;
+	for (k = 0; k < p.n; k++)
+		if (p.at[k].what == part)
+			await_state(p.at[k].pid, states);
+	return n;
+}
+
+size_t
+instance_kill(struct instance *i, enum plan_part part)
+{
+	if (i->in == NULL)
+		return 0;
+	if (part != PLAN_WHOLE)
+		return signal_part(i, part, SIGKILL, "ZX");
+	i->child.doomed = true;
+	i->up = false;
+	return child_kill_all(i->name);
+}
+
+size_t
+instance_pause(struct instance *i, enum plan_part part)
+{
+	if (i->in == NULL)
+		return 0;
+	return part != PLAN_WHOLE ? signal_part(i, part, SIGSTOP, "TtZX") :
+	    child_stop_all(i->name);
+}
+
+size_t
+instance_resume(struct instance *i, enum plan_part part)
+{
+	if (i->in == NULL)
+		return 0;
+	return part != PLAN_WHOLE ? signal_part(i, part, SIGCONT, "RSDZX") :
+	    child_continue_all(i->name);
+}
+
+bool
+instance_rests(const struct instance *i)
+{
+	size_t workers = i->in->spec.plan->gates.workers, n[2] = { 0, 0 }, k;
+	struct child_stat st;
+	struct parts p;
+
+	look(i, &p);
+	for (k = 0; k < p.n; k++) {
+		if (p.at[k].what != PLAN_LOBBY && p.at[k].what != PLAN_KEEPER)
+			continue;
+		n[p.at[k].what == PLAN_LOBBY]++;
+		if (!child_stat(p.at[k].pid, &st) || st.state != 'S')
+			return false;
+	}
+	workers = workers > 0 ? workers : 1;
+	return n[0] == workers && n[1] == workers;
+}
+
+/* --- figures -------------------------------------------------------------- */
+
+size_t
+instance_processes(const struct instance *i)
+{
+	pid_t pids[1];
+
+	return i->in != NULL ? child_find(i->name, pids, 1) : 0;
+}
+
+static size_t
+descriptors_of(pid_t pid)
+{
+	struct dirent *entry;
+	char path[40];
+	size_t n = 0;
+	DIR *fds;
+
+	snprintf(path, sizeof path, "/proc/%d/fd", (int)pid);
+	fds = opendir(path);
+	while (fds != NULL && (entry = readdir(fds)) != NULL)
+		n += entry->d_name[0] != '.';
+	if (fds != NULL)
+		closedir(fds);
+	return n;
+}
+
+size_t
+instance_descriptors(const struct instance *i)
+{
+	struct parts p;
+	size_t k, n = 0;
+
+	if (i->in == NULL)
+		return 0;
+	look(i, &p);
+	for (k = 0; k < p.n; k++)
+		if (p.at[k].what == PLAN_LOBBY)
+			n += descriptors_of(p.at[k].pid);
+	return n;
+}

@@ -1,0 +1,383 @@
+/* SPDX-License-Identifier: ISC */
+#include "live_private.h"
+
+#include <errno.h>
+#include <inttypes.h>
+#include <stdlib.h>
+#include <string.h>
+
+#define MS_NS 1000000
+#define TURN_MS 5		/* between looks at what tells nobody */
+#define ASK_MS 200		/* whether it is to stop */
+#define QUIET_MS 10
+#define DRAIN_MS 2		/* for the last lines of logs */
+#define PATIENCE_MS 20000
+#define LOAD_MS 60000		/* where the plan names no end */
+#define TOKENS_MAX 1000
+
+static bool never(void);
+/* Set by live_stop_when: there is one run at a time. */
+static bool (*stop_asked)(void) = never;
+
+static bool
+never(void)
+{
+	return false;
+}
+
+void
+live_stop_when(bool (*asked)(void))
+{
+	stop_asked = asked;
+}
+
+/* --- what the load asks for ----------------------------------------------- */
+
+static void
+world_start(void *arg, const struct load_try *try)
+{
+	live_call_begin(arg, try);
+}
+
+static int64_t
+world_now(void *arg)
+{
+	return live_now_ns(arg);
+}
+
+static void
+world_wake(void *arg, int64_t at_ns)
+{
+	((struct live *)arg)->wake_ns = at_ns;
+}
+
+/* The history's last event is the answer. */
+static void
+world_ended(void *arg, int a)
+{
+	struct live *l = arg;
+	const struct history_event *e = &l->h->events[l->h->n - 1];
+
+	if (e->kind != HISTORY_RET || (size_t)a > l->clients_n)
+		return;
+	live_rules_feed(l, &(struct live_event){
+		.kind = PLAN_REPLY, .gate = PLAN_NONE, .store = PLAN_NONE,
+		.client = l->clients[a - 1], .key = e->k,
+		.class = outcome_text(e->class)
+	});
+}
+
+/* --- one turn ------------------------------------------------------------- */
+
+static int64_t
+soonest(const struct live *l, int64_t until_ms)
+{
+	int64_t at[5], wake_ms = INT64_MAX;
+	size_t i;
+
+	/* Rounded up: a wake before its time would spin. */
+	if (l->wake_ns != INT64_MAX)
+		wake_ms = live_now_ms(l) + (l->wake_ns - live_now_ns(l) +
+		    MS_NS - 1) / MS_NS;
+	at[0] = wake_ms;
+	at[1] = live_due_next_ms(l);
+	at[2] = live_rules_next_ms(l);
+	at[3] = l->watches_n > 0 ? live_now_ms(l) + TURN_MS : INT64_MAX;
+	/* A signal may come just before it waits. */
+	at[4] = live_now_ms(l) + ASK_MS;
+	for (i = 0; i < sizeof at / sizeof *at; i++)
+		until_ms = at[i] < until_ms ? at[i] : until_ms;
+	return until_ms;
+}
+
+/* Nobody let us run: what was to be in time was late. */
+static void
+stalled(struct live *l, int64_t began_ms, int64_t until_ms)
+{
+	int64_t late_ms = live_now_ms(l) - (until_ms > began_ms ? until_ms :
+	    began_ms);
+	char what[64];
+
+	if (l->h->head.lease_ms == 0 || late_ms < l->h->head.lease_ms / 4)
+		return;
+	snprintf(what, sizeof what, "the simulator was late by %" PRId64
+	    " ms", late_ms);
+	live_note(l, "-", "stall", what);
+}
+
+void
+live_turn(struct live *l, int64_t until_ms)
+{
+	int64_t began_ms = live_now_ms(l);
+
+	until_ms = soonest(l, until_ms);
+	(void)loop_turn(l->cast->loop, until_ms);
+	stalled(l, began_ms, until_ms);
+	live_calls_turn(l);
+	live_rules_turn(l);
+	live_due_turn(l);
+	live_seen_turn(l);
+	if (l->wake_ns <= live_now_ns(l)) {
+		l->wake_ns = INT64_MAX;
+		load_turn(l->load);
+	}
+	if (!l->cut && (stop_asked() || live_now_ms(l) >= l->limit_ms))
+		l->cut = true;
+}
+
+/* --- its parts ------------------------------------------------------------ */
+
+static void
+baseline(struct live *l)
+{
+	struct live_gate *g;
+	size_t i;
+
+	for (i = 0; i < l->cast->stores_n; i++)
+		live_spawn(l, l->cast->stores[i].server.plan->name, false,
+		    l->cast->stores[i].server.life,
+		    l->cast->stores[i].server.child.pid);
+	for (i = 0; i < l->cast->gates_n; i++) {
+		g = &l->cast->gates[i];
+		live_spawn(l, g->instance.name, true, g->instance.life,
+		    g->instance.child.pid);
+		if (g->processes > 0)
+			continue;
+		g->processes = instance_processes(&g->instance);
+		g->descriptors = instance_descriptors(&g->instance);
+	}
+	l->oom_kills = child_oom_kills();
+}
+
+/* What an instance may need to see that all is well, and to settle a key. */
+static int64_t
+settle_ms(const struct live *l)
+{
+	const struct history_head *h = &l->h->head;
+
+	return h->lease_ms + h->grace_ms + h->probe_ms;
+}
+
+static int64_t
+patience_ms(const struct live *l)
+{
+	return (l->plan->heal_ms >= 0 ? l->plan->heal_ms : LOAD_MS) +
+	    2 * l->plan->quiet_ms + settle_ms(l) + PATIENCE_MS;
+}
+
+static void
+begin(struct live *l)
+{
+	const struct load_world world = {
+		.start = world_start, .now_ns = world_now, .wake = world_wake,
+		.ended = world_ended, .arg = l
+	};
+
+	l->began_ns = 0;
+	l->began_ns = live_now_ns(l);
+	l->began_ms = live_now_ms(l);
+	l->limit_ms = l->began_ms + patience_ms(l);
+	l->wake_ns = INT64_MAX;
+	l->cast->run = l;
+	baseline(l);
+	live_rules_begin(l);
+	live_due_maybe(l);
+	l->load = load_open(l->plan, &l->draw, l->h, &world);
+	load_begin(l->load);
+}
+
+/* Until all faults are to end. */
+static bool
+goes_on(const struct live *l)
+{
+	if (l->cut)
+		return false;
+	if (l->plan->heal_ms >= 0)
+		return live_now_ms(l) < l->began_ms + l->plan->heal_ms;
+	return !load_over(l->load) || !live_rules_over(l) ||
+	    live_due_next_ms(l) != INT64_MAX;
+}
+
+static void
+play(struct live *l)
+{
+	int64_t until = l->plan->heal_ms >= 0 ? l->began_ms +
+	    l->plan->heal_ms : INT64_MAX;
+
+	while (goes_on(l))
+		live_turn(l, until < l->limit_ms ? until : l->limit_ms);
+}
+
+static bool
+programs_run(struct live *l)
+{
+	size_t i;
+
+	for (i = 0; i < l->cast->gates_n; i++)
+		if (instance_processes(&l->cast->gates[i].instance) >
+		    l->cast->gates[i].processes)
+			return true;
+	return false;
+}
+
+/* No try under way, none to come, no program, no operator who waits. */
+static bool
+is_quiet(struct live *l)
+{
+	return load_over(l->load) && live_due_next_ms(l) == INT64_MAX &&
+	    !programs_run(l);
+}
+
+static void
+calm_down(struct live *l)
+{
+	int64_t end = live_now_ms(l) + l->plan->quiet_ms;
+
+	while (!l->cut && !is_quiet(l) && live_now_ms(l) < end)
+		live_turn(l, live_now_ms(l) + QUIET_MS);
+	if (load_over(l->load))
+		return;
+	/* Whoever would still try again has had his time. */
+	load_stop(l->load);
+	end += PATIENCE_MS / 2;
+	while (!l->cut && !load_over(l->load) && live_now_ms(l) < end)
+		live_turn(l, end);
+	if (!load_over(l->load))
+		l->cut = true;
+}
+
+static void
+audit(struct live *l)
+{
+	int64_t until = live_now_ms(l) - l->began_ms + l->plan->quiet_ms +
+	    settle_ms(l);
+
+	if (l->cut)
+		return;
+	/* Fresh keys are of the stores as they are now. */
+	if (live_keys_mint(l, l->plan->gates.n) != 0)
+		live_note(l, "-", NULL, l->wrong);
+	load_audit(l->load, until);
+	while (!l->cut && !load_over(l->load))
+		live_turn(l, l->limit_ms);
+}
+
+/* Lines that are on their way, and programs that only have to end. */
+static void
+drain(struct live *l)
+{
+	int64_t end = live_now_ms(l) + (l->cut ? 0 : l->plan->quiet_ms);
+
+	while (programs_run(l) && live_now_ms(l) < end)
+		live_turn(l, live_now_ms(l) + DRAIN_MS);
+	live_turn(l, live_now_ms(l) + DRAIN_MS);
+}
+
+static void
+finish(struct live *l)
+{
+	drain(l);
+	live_final(l);
+	live_leases(l);
+	live_log_sources(l);
+	/* Without its end it is one that was cut. */
+	if (l->cut)
+		live_note(l, "-", NULL, "the run was cut");
+	else
+		(void)history_add(l->h, HISTORY_END, live_now_ns(l), "-");
+	history_stamp_all(l->h);
+}
+
+static void
+leave(struct live *l)
+{
+	l->cast->run = NULL;
+	l->cast->harmed |= l->touched || l->cut;
+	live_calls_end(l);
+	load_close(l->load);
+	live_cast_leave(l->cast);
+}
+
+/* --- a run ---------------------------------------------------------------- */
+
+static int
+run(const struct plan *plan, uint64_t seed, unsigned number,
+    struct history *h, char *wrong, size_t wrong_size)
+{
+	struct live l = { .plan = plan, .h = h, .seed = seed };
+
+	history_begin(h, plan, "live", seed, number);
+	draw_seed(&l.draw, seed);
+	l.cast = live_cast_take(plan, wrong, wrong_size);
+	if (l.cast == NULL)
+		return -1;
+	if (live_keys_mint(&l, live_keys_wanted(plan)) != 0) {
+		snprintf(wrong, wrong_size, "%s", l.wrong);
+		l.cast->harmed = true;
+		live_cast_leave(l.cast);
+		arena_free(&l.arena);
+		return -1;
+	}
+	begin(&l);
+	play(&l);
+	live_heal(&l);
+	calm_down(&l);
+	audit(&l);
+	finish(&l);
+	leave(&l);
+	arena_free(&l.arena);
+	return 0;
+}
+
+/* --- the world ------------------------------------------------------------ */
+
+static const char *
+cannot(const struct plan *plan)
+{
+	static char why[120];	/* good until the next call */
+	const char *label = live_label_unknown(plan);
+
+	if (label != NULL) {
+		snprintf(why, sizeof why, "nobody comes to a label %s", label);
+		return why;
+	}
+	if (plan->gates.arbiter == PLAN_TOKEN &&
+	    live_keys_wanted(plan) > TOKENS_MAX)
+		return "it wants too many tokens";
+	return NULL;
+}
+
+static const char *
+missing(const struct plan *plan)
+{
+	bool sentinel = false;
+	const char *what;
+	size_t i;
+
+	for (i = 0; i < plan->stores_n; i++)
+		sentinel |= plan->stores[i].sentinel;
+	what = plan->stores_n > 0 ? server_missing(sentinel) : NULL;
+	return what != NULL ? what : instance_missing(plan);
+}
+
+static void
+end(void)
+{
+	live_cast_end();
+}
+
+const struct world live_world = {
+	.mode = "live", .bit = PLAN_LIVE, .cannot = cannot,
+	.missing = missing, .run = run, .end = end
+};
+
+int
+live_keep(const char *folder)
+{
+	const char *from = live_cast_folder();
+
+	if (from != NULL)
+		return live_folder_keep(from, folder);
+	errno = ENOENT;
+	return -1;
+}

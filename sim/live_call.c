@@ -1,0 +1,181 @@
+/* SPDX-License-Identifier: ISC */
+#include "live_private.h"
+
+#include <string.h>
+#include <unistd.h>
+
+#define PATH "/order"
+
+/* --- it goes out ---------------------------------------------------------- */
+
+static const char **
+params_of(struct live *l, const struct load_try *try)
+{
+	const char **p = arena_get(&l->arena, 5 * sizeof *p);
+	size_t n = 0;
+
+	p[n++] = arena_format(&l->arena, "HTTP_X_SIM_TRY=%d", try->a);
+	p[n++] = arena_format(&l->arena, "HTTP_X_SIM_GATE=g%d", try->gate + 1);
+	if (try->nonce != NULL)
+		p[n++] = arena_format(&l->arena, "HTTP_X_SIM_NONCE=%s",
+		    try->nonce);
+	if (try->key != NULL)
+		p[n++] = arena_format(&l->arena, "HTTP_X_SIM_KEY=%s",
+		    try->k);
+	return p;
+}
+
+static void
+came_back(struct call *call)
+{
+	((struct live_call *)call->arg)->over = true;
+}
+
+static void
+remember(struct live *l, const struct load_try *try)
+{
+	while (l->clients_n < (size_t)try->a)
+		*(const char **)arena_more(&l->arena, &l->clients,
+		    &l->clients_n, sizeof *l->clients) = NULL;
+	l->clients[try->a - 1] = arena_text(&l->arena, try->client_name);
+}
+
+static int *
+line_of(struct live *l, const struct load_try *try)
+{
+	struct live_line *line;
+
+	for (line = l->lines; line != NULL; line = line->next)
+		if (line->gate == try->gate &&
+		    strcmp(line->client, try->client_name) == 0)
+			return &line->fd;
+	line = arena_get(&l->arena, sizeof *line);
+	*line = (struct live_line){
+		.next = l->lines, .gate = try->gate, .fd = -1,
+		.client = arena_text(&l->arena, try->client_name)
+	};
+	l->lines = line;
+	return &line->fd;
+}
+
+void
+live_call_begin(struct live *l, const struct load_try *try)
+{
+	struct live_gate *g = &l->cast->gates[try->gate];
+	struct live_call *c = arena_get(&l->arena, sizeof *c);
+
+	*c = (struct live_call){
+		.next = l->calls, .a = try->a, .gate = try->gate,
+		.key = history_text(l->h, try->k),
+		.call = {
+			.socket = g->instance.socket, .http = g->instance.http,
+			.method = try->method != NULL ? try->method : "POST",
+			.path = PATH, .program = l->cast->program,
+			.key = try->key != NULL ? live_key_of(l, try->k,
+			    try->key, try->method)->sent : NULL,
+			.params = params_of(l, try),
+			.timeout_ms = try->timeout_ms,
+			.give_up_ms = try->give_up_ms,
+			.done = came_back, .arg = c
+		}
+	};
+	if (try->body != NULL)
+		c->call.body = idem_bytes_text(arena_text(&l->arena,
+		    try->body));
+	if (try->send != NULL) {
+		c->call.headers = try->send->headers;
+		c->call.headers_n = try->send->headers_n;
+		if (try->send->kept)
+			c->call.kept = line_of(l, try);
+	}
+	remember(l, try);
+	l->last_key[try->gate] = c->key;
+	l->calls = c;
+	call_start(l->cast->loop, &c->call);
+	if (c->call.again)
+		live_note(l, try->client_name, NULL,
+		    "its connection is used again");
+}
+
+/* --- and comes back ------------------------------------------------------- */
+
+static void
+told(struct live *l, struct live_call *c)
+{
+	const struct load_answer answer = {
+		.end = c->call.end, .status = c->call.status,
+		.mark = c->call.mark,
+		.why = c->call.why != NULL ? c->call.why : "",
+		.digest = c->call.digest, .says_key = c->call.says_key,
+		.says_nonce = c->call.says_nonce,
+		.says_effect = c->call.says_effect,
+		.length_met = c->call.length_met,
+		.retry_after_s = c->call.retry_after_s
+	};
+
+	load_ended(l->load, c->a, &answer);
+	call_free(&c->call);
+}
+
+/* Those that it starts meanwhile come before the head, and have their turn. */
+void
+live_calls_turn(struct live *l)
+{
+	struct live_call **at, *c;
+
+	for (at = &l->calls; (c = *at) != NULL; ) {
+		if (!c->over) {
+			at = &c->next;
+			continue;
+		}
+		*at = c->next;
+		told(l, c);
+		at = &l->calls;
+	}
+}
+
+const char *
+live_calls_key(const struct live *l, int gate)
+{
+	const struct live_call *c;
+	const char *key = NULL;
+
+	for (c = l->calls; c != NULL; c = c->next) {
+		if (c->gate != gate || c->key == NULL)
+			continue;
+		if (key != NULL && key != c->key)
+			return NULL;
+		key = c->key;
+	}
+	return key != NULL || gate < 0 ? key : l->last_key[gate];
+}
+
+size_t
+live_calls_leave(struct live *l, const char *client, bool abort)
+{
+	struct live_call *c;
+	size_t n = 0;
+
+	for (c = l->calls; c != NULL; c = c->next)
+		if (!c->over && c->a <= (int)l->clients_n && (client == NULL ||
+		    strcmp(l->clients[c->a - 1], client) == 0)) {
+			call_leave(&c->call, abort);
+			n++;
+		}
+	return n;
+}
+
+void
+live_calls_end(struct live *l)
+{
+	struct live_line *line;
+	struct live_call *c;
+
+	while ((c = l->calls) != NULL) {
+		l->calls = c->next;
+		call_free(&c->call);
+	}
+	for (line = l->lines; line != NULL; line = line->next)
+		if (line->fd != -1)
+			(void)close(line->fd);
+}

@@ -1,0 +1,118 @@
+/* SPDX-License-Identifier: ISC */
+#include "live_private.h"
+
+#include <string.h>
+
+#define UP_MS 15000
+
+/* --- everything ends ------------------------------------------------------ */
+
+static void
+heal_clock(struct live_map *map)
+{
+	struct preload_clock *clock = map->at;
+
+	if (clock == NULL)
+		return;
+	atomic_store(&clock->rate_ppm, 0);
+	atomic_store(&clock->offset_ms, 0);
+}
+
+static void
+heal_disk(struct live_gate *g)
+{
+	struct preload_disk *disk = g->disk.at;
+
+	if (disk != NULL)
+		atomic_store(&disk->fault, PRELOAD_NONE);
+}
+
+static void
+heal_store(struct live *l, struct live_store *s)
+{
+	if (s->replication != NULL)
+		net_heal(s->replication);
+	heal_clock(&s->clock);
+	if (s->frozen)
+		server_thaw(&s->server);
+	s->frozen = s->lagging = false;
+	if (s->down && live_store_again(s, false, false) != 0)
+		live_note(l, s->server.plan->name, NULL,
+		    "it cannot be started again");
+	else if (!s->down && s->full)
+		server_oom(&s->server, false);
+	s->full = false;
+}
+
+/* One that was failed over is not what it was: it follows who took over. */
+static void
+heal_failover(struct live *l, struct live_store *s)
+{
+	if (s->server.plan->replica_of == s->follows)
+		return;
+	if (!live_store_follow(s, s->follows))
+		live_note(l, s->server.plan->name, NULL, "it does not follow");
+}
+
+static void
+heal_gate(struct live *l, struct live_gate *g)
+{
+	if (g->link != NULL)
+		net_heal(g->link);
+	heal_clock(&g->clock);
+	heal_disk(g);
+	/* A part may have been stopped. */
+	if (l->touched)
+		(void)instance_resume(&g->instance, PLAN_WHOLE);
+	g->paused = false;
+	if (g->down && live_gate_again(g) != 0)
+		live_note(l, g->instance.name, NULL,
+		    "it cannot be started again");
+}
+
+/* What ends a fault, and operators' words, are still to come; no others. */
+static void
+drop_due(struct live *l)
+{
+	size_t i;
+
+	for (i = 0; i < l->due_n; i++)
+		if (l->due[i].action->kind != PLAN_OPERATOR_RESOLVE)
+			l->due[i].done = true;
+	l->roaming_n = 0;
+}
+
+static void
+let_go(struct live *l)
+{
+	size_t i;
+
+	for (i = 0; i < l->stopped_n; i++)
+		stops_go(l->cast->stops, l->stopped[i].id);
+	l->stopped_n = 0;
+}
+
+void
+live_heal(struct live *l)
+{
+	struct history_event *e;
+	size_t i;
+
+	l->healed = true;
+	drop_due(l);
+	let_go(l);
+	if (l->cut)
+		return;		/* all of it ends now */
+	for (i = 0; i < l->cast->stores_n; i++)
+		heal_store(l, &l->cast->stores[i]);
+	for (i = 0; i < l->cast->gates_n; i++)
+		heal_gate(l, &l->cast->gates[i]);
+	if (l->touched && !live_cast_await(l->cast, UP_MS)) {
+		live_note(l, "-", NULL, "not all came up again");
+		l->cut = true;
+	}
+	for (i = 0; i < l->cast->stores_n; i++)
+		heal_failover(l, &l->cast->stores[i]);
+	e = history_add(l->h, HISTORY_HEAL, live_now_ns(l), "-");
+	e->what = "all faults end";
+}

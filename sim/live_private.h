@@ -1,0 +1,370 @@
+/* SPDX-License-Identifier: ISC */
+#ifndef LIVE_PRIVATE_H
+#define LIVE_PRIVATE_H
+
+#include "caller.h"
+#include "draw.h"
+#include "instance.h"
+#include "load.h"
+#include "net.h"
+#include "preload.h"
+#include "server.h"
+#include "stops.h"
+#include "world.h"
+
+#define LIVE_PATH 120
+#define LIVE_PREFIX "idem:"	/* of what idem has in a Redis */
+#define LIVE_SAID 400		/* of a server's reply in words */
+#define LIVE_RUNS_MAX 200	/* of one cast: ledgers grow */
+
+/* A file that the preloaded library of a process maps as well. */
+struct live_map {
+	char path[LIVE_PATH];
+	void *at;
+	size_t size;
+};
+
+struct live_gate {
+	struct live_cast *cast;
+	unsigned index;
+	struct instance instance;
+	struct instance_spec spec;
+	struct net *link;	/* to the store; NULL: it has none */
+	char link_path[LIVE_PATH], link_url[LIVE_PATH + 8];
+	int aimed;		/* which store that is now */
+	int ledger;		/* in cast->ledgers; PLAN_NONE */
+	struct live_map clock, disk;
+	char boot[LIVE_PATH];	/* file in the place of boot_id */
+	unsigned passed[NET_WAYS], lost[NET_WAYS];	/* frames, so far */
+	bool down, paused;	/* as the plan has it */
+	size_t processes, descriptors;	/* before the first request */
+};
+
+struct live_store {
+	struct live_cast *cast;
+	unsigned index;
+	struct server server;
+	struct net *replication;	/* from it to its master; or NULL */
+	struct live_map clock;
+	bool down, frozen, lagging, full;
+	int follows;		/* whom; PLAN_NONE: nobody */
+};
+
+struct live_ledger {
+	const char *name;	/* the plan's */
+	char folder[LIVE_PATH], path[LIVE_PATH], shadow[LIVE_PATH];
+};
+
+/*
+ * Who takes part: servers, links and instances.  It outlives a run that did
+ * no harm, so that the next one of the same plan need not wait for them.
+ */
+struct live_cast {
+	struct loop *loop;
+	const struct plan *plan;
+	char folder[LIVE_PATH];
+	unsigned runs;
+	bool harmed;		/* no other run may have it */
+	bool preload;		/* clocks or disks are touched */
+	struct live_gate gates[PLAN_GATES_MAX];
+	size_t gates_n;
+	struct live_store stores[PLAN_STORES_MAX];
+	size_t stores_n;
+	struct server sentinels[SERVER_SENTINELS];
+	const char *sentinels_at[SERVER_SENTINELS + 1];
+	struct live_ledger ledgers[PLAN_GATES_MAX];
+	size_t ledgers_n;
+	struct stops *stops;
+	char stops_path[LIVE_PATH], effects[LIVE_PATH], tokens[LIVE_PATH];
+	char program[LIVE_PATH * 2], library[LIVE_PATH * 2];
+	char labels[1024];
+	uint32_t numbers;	/* of messages */
+	char wrong[120];	/* what did not start; "": all did */
+	struct live *run;	/* the one that goes on; or NULL */
+};
+
+/* --- a run's parts -------------------------------------------------------- */
+
+/* A key: as a history calls it, as it is sent, and as it is stored. */
+struct live_key {
+	const char *name;
+	const char *sent;	/* quoted, or a token */
+	char hex[65];
+};
+
+/* How far a trigger has come. */
+struct live_wait {
+	const struct plan_trigger *trigger;
+	unsigned seen;
+	bool met;
+	struct live_wait *of;	/* all, first */
+};
+
+/* Something that a trigger may have waited for. */
+struct live_event {
+	enum plan_trigger_kind kind;
+	int gate, store;	/* PLAN_NONE: of none */
+	const char *label, *key, *script, *cmd, *client, *class;
+	bool reply;
+	unsigned stop;		/* who waits for its word; 0: nobody */
+};
+
+struct live_rule {
+	const struct plan_rule *rule;
+	struct live_wait wait;
+	bool fired;
+};
+
+/* An action that is to be done. */
+struct live_due {
+	const struct plan_action *action;
+	int64_t at_ms;
+	int gate;		/* where it was triggered; PLAN_NONE */
+	unsigned stop;
+	const char *label;
+	int64_t restart_after_ms;	/* of a maybe; -1 */
+	bool done;
+};
+
+/* A fault of some link, whichever it meets: struck one frame at a time. */
+struct live_roaming {
+	const struct plan_action *action;
+	unsigned before, left;	/* frames that go by; strikes */
+};
+
+/* A fault that was set to work and has not been seen to happen yet. */
+struct live_watch {
+	const struct plan_action *action;
+	int gate, store;	/* on which; PLAN_NONE: of none */
+	unsigned before[NET_WAYS];	/* frames that had passed */
+	const char *label;
+	int64_t since_ms;
+};
+
+/* A write that a server has acknowledged through a link. */
+struct live_ack {
+	const char *hex, *key, *state;
+	unsigned attempt;
+	int store;
+};
+
+struct live_stop {
+	unsigned id;
+	int gate;
+	pid_t pid;
+	const char *label, *key;
+};
+
+struct live_call {
+	struct call call;
+	struct live_call *next;
+	int a, gate;
+	const char *key;
+	bool over;
+};
+
+/* A connection of a client to an instance, between its tries. */
+struct live_line {
+	struct live_line *next;
+	const char *client;
+	int gate, fd;		/* -1: none */
+};
+
+struct live {
+	struct live_cast *cast;
+	const struct plan *plan;
+	struct history *h;
+	struct arena arena;
+	struct draw draw;
+	struct load *load;
+	uint64_t seed;
+	int64_t began_ns, began_ms;	/* monotonic; the loop's clock */
+	int64_t limit_ms;	/* the end of patience, of the run */
+	int64_t wake_ns;	/* of the load; INT64_MAX: not */
+	bool cut, healed;
+	bool touched;		/* an action was done */
+	bool in_frame;		/* a link has the word: nothing but rules for it
+				   and signals may be done */
+	char wrong[200];
+
+	struct live_key *keys;
+	size_t keys_n;
+	const char **tokens;	/* minted before the first request */
+	size_t tokens_n, tokens_used;
+	struct live_rule *rules;
+	size_t rules_n;
+	struct live_due *due;
+	size_t due_n;
+	struct live_watch *watches;
+	size_t watches_n;
+	struct live_roaming *roaming;
+	size_t roaming_n;
+	struct live_ack *acks;
+	size_t acks_n;
+	struct live_stop *stopped;	/* in the order in which they came */
+	size_t stopped_n;
+	struct live_call *calls;
+	struct live_line *lines;
+	const char *last_key[PLAN_GATES_MAX];	/* that was sent there */
+	const char **clients;	/* by try: who */
+	size_t clients_n;
+	long oom_kills;
+};
+
+/* --- who takes part (live_cast.c) ----------------------------------------- */
+
+/* The one that is kept, made as fresh, or a new one.  It is of this very plan,
+   which must not go before live_cast_end.  NULL, and why. */
+struct live_cast *live_cast_take(const struct plan *, char *wrong,
+    size_t wrong_size);
+/* After a run: it is kept if it may be. */
+void live_cast_leave(struct live_cast *);
+void live_cast_end(void);	/* the one that is kept */
+/* Of the last one, as long as it is there: its folder. */
+const char *live_cast_folder(void);
+/* Its servers, its instances: started, and awaited (live_cast_stores.c,
+   live_cast_gates.c).  -1. */
+int live_cast_stores(struct live_cast *);
+int live_cast_gates(struct live_cast *);
+/* Its script is known to a server. */
+int live_cast_script(struct live_store *);
+/* Who did not start, and what was wrong with him.  -1. */
+int live_cast_failed(struct live_cast *, const char *who, const char *what);
+/* A clock for a process of that name, where clocks are touched. */
+int live_cast_clock(const struct live_cast *, const char *name,
+    struct live_map *);
+/* A file of that size, zeroes, mapped.  -1: errno. */
+int live_map_open(struct live_map *, const char *path, size_t size);
+void live_map_close(struct live_map *);
+/* Everything of an instance gets its SIGKILL, and it is wanted. */
+void live_gate_kill(struct live_gate *);
+const char *live_store_name(const struct live_cast *, int store);
+/* Start anew what was killed; it is not waited for.  -1: it cannot be. */
+int live_gate_again(struct live_gate *);
+int live_store_again(struct live_store *, bool empty, bool older);
+/* One command of at most three words; see server_say. */
+const char *live_store_say(struct live_store *, char out[LIVE_SAID],
+    const char *, const char *, const char *);
+/* Until it is reaped; false: it is not in time. */
+bool live_store_gone(struct live *, struct live_store *);
+/* It follows that one, and has all that that has.  master PLAN_NONE: true. */
+bool live_store_follow(struct live_store *, int master);
+bool live_store_synced(struct live_store *, int64_t wait_ms);
+/* Until all that should be up is; false: it is not in time. */
+bool live_cast_await(struct live_cast *, int64_t wait_ms);
+
+/* --- files (live_files.c) ------------------------------------------------- */
+
+int live_file_write(const char *path, const char *text);
+int live_file_copy(const char *from, const char *to);
+/* Files of `from`, not those in folders, are what `to` has, and no others. */
+int live_folder_replace(const char *from, const char *to);
+/* Logs, configurations and journals below `from`, to the folder `to`. */
+int live_folder_keep(const char *from, const char *to);
+
+/* --- keys (live_keys.c) --------------------------------------------------- */
+
+/* Where keys are tokens: so many, for those who come next.  -1, and l->wrong:
+   they cannot be minted. */
+int live_keys_mint(struct live *, size_t n);
+/* By the history's name; it is made if nobody has sent it: of that symbolic key
+   with that method, or of the name itself with POST. */
+const struct live_key *live_key_of(struct live *, const char *name,
+    const char *key, const char *method);
+const struct live_key *live_key_named(struct live *, const char *name);
+/* By at least the first 8 digits of a store key; NULL: nobody's. */
+const struct live_key *live_key_stored(const struct live *, const char *hex,
+    size_t len);
+/* How many tokens a plan wants, at most. */
+size_t live_keys_wanted(const struct plan *);
+
+/* --- tries (live_call.c) -------------------------------------------------- */
+
+void live_call_begin(struct live *, const struct load_try *);
+/* Tell the load of those that are over. */
+void live_calls_turn(struct live *);
+/* For a label that knows of no key: that of all tries which are under way there,
+   or of the last one.  NULL: nobody can say. */
+const char *live_calls_key(const struct live *, int gate);
+/* The client goes away: its tries that are under way; how many. */
+size_t live_calls_leave(struct live *, const char *client, bool abort);
+void live_calls_end(struct live *);
+
+/* --- links (live_link.c) -------------------------------------------------- */
+
+/* What a link tells of: for net_open. */
+struct net_user live_link_user(struct live_gate *);
+/* A rule of an action: told by live_fired when it strikes. */
+void live_link_rule(struct live_gate *, const struct plan_action *,
+    enum net_way, unsigned nth, unsigned times);
+/* Is it one to that store, by what the plan says or by where it leads now? */
+bool live_link_fits(const struct live_gate *, int gate, int store);
+
+/* --- triggers (live_when.c) ----------------------------------------------- */
+
+void live_rules_begin(struct live *);
+void live_rules_feed(struct live *, const struct live_event *);
+/* Those that wait for a time; and who waits at a label. */
+void live_rules_turn(struct live *);
+bool live_rules_over(const struct live *);	/* no time is waited for */
+int64_t live_rules_next_ms(const struct live *);
+/* The labels that a plan waits for, parted by commas. */
+void live_rules_labels(const struct plan *, char *out, size_t size);
+/* The first label of a plan that nobody knows; NULL: none. */
+const char *live_label_unknown(const struct plan *);
+/* For stops_open; arg is a cast. */
+void live_stop_reached(void *arg, const struct stop *);
+
+/* --- actions (live_do.c, live_do_store.c, live_do_gate.c) ----------------- */
+
+/* At once if its time has come and it may be, else in a turn. */
+void live_due_add(struct live *, const struct live_due *);
+void live_due_turn(struct live *);
+int64_t live_due_next_ms(const struct live *);	/* INT64_MAX: none is left */
+/* What is drawn: each `maybe` of the plan. */
+void live_due_maybe(struct live *);
+void live_do_gate(struct live *, const struct live_due *);
+/* A clock is set, or goes at another pace. */
+void live_clock(struct preload_clock *, const struct plan_action *);
+void live_do_clock(struct live *, const struct live_due *);
+void live_do_net(struct live *, const struct live_due *);
+void live_do_store(struct live *, const struct live_due *);
+void live_do_failover(struct live *, const struct live_due *);
+void live_do_rejoin(struct live *, const struct live_due *);
+void live_do_power_loss(struct live *, const struct live_due *);
+/* It was seen to happen, or what ends one was done. */
+void live_fired(struct live *, const struct plan_action *, const char *p,
+    const char *label);
+/* It will be seen (live_seen.c). */
+void live_watch(struct live *, const struct live_watch *);
+void live_seen_turn(struct live *);
+/* Everything ends that was done. */
+void live_heal(struct live *);
+
+/* --- the history (live_say.c, live_log.c, live_final.c) ------------------- */
+
+int64_t live_now_ns(const struct live *);
+int64_t live_now_ms(const struct live *);	/* of the loop's clock */
+/* label: "leak", "stall", or NULL; static. */
+void live_note(struct live *, const char *p, const char *label,
+    const char *what);
+/* Its lines and its end are told to the run that goes on. */
+void live_hear_gate(struct live_gate *);
+void live_hear_store(struct live_store *);
+void live_spawn(struct live *, const char *p, bool gate, unsigned life,
+    int64_t pid);
+/* A line of an instance. */
+void live_log(struct live *, struct live_gate *, const char *text, size_t len);
+/* Sources of answers, from the lines. */
+void live_log_sources(struct live *);
+/* Records, effects, leaks. */
+void live_final(struct live *);
+/* Leases that ended while their program ran. */
+void live_leases(struct live *);
+
+/* --- the run (live.c) ----------------------------------------------------- */
+
+/* One turn of everything; waits at most until then. */
+void live_turn(struct live *, int64_t until_ms);
+
+#endif

@@ -1,0 +1,120 @@
+/* SPDX-License-Identifier: ISC */
+#include "live_private.h"
+
+#include <signal.h>
+#include <string.h>
+#include <sys/wait.h>
+#include <time.h>
+
+#define MS_NS 1000000
+
+static int64_t
+monotonic_ns(void)
+{
+	struct timespec t;
+
+	clock_gettime(CLOCK_MONOTONIC, &t);
+	return (int64_t)t.tv_sec * 1000 * MS_NS + t.tv_nsec;
+}
+
+int64_t
+live_now_ns(const struct live *l)
+{
+	return monotonic_ns() - l->began_ns;
+}
+
+int64_t
+live_now_ms(const struct live *l)
+{
+	(void)l;
+	return idem_boot_ms(&idem_clock_real);
+}
+
+void
+live_note(struct live *l, const char *p, const char *label, const char *what)
+{
+	struct history_event *e = history_add(l->h, HISTORY_NOTE,
+	    live_now_ns(l), p);
+
+	e->label = label;
+	e->what = history_text(l->h, what);
+}
+
+void
+live_spawn(struct live *l, const char *p, bool gate, unsigned life,
+    int64_t pid)
+{
+	struct history_event *e = history_add(l->h, HISTORY_SPAWN,
+	    live_now_ns(l), p);
+
+	e->gate = gate ? e->p : NULL;
+	e->life = (int)life;
+	e->pid = pid;
+}
+
+/* --- ends ----------------------------------------------------------------- */
+
+static void
+ended(struct live_cast *cast, const struct child *c, const char *p,
+    const char *gate, unsigned life)
+{
+	struct live *l = cast->run;
+	struct history_event *e;
+	char why[32];
+
+	if (!c->doomed)
+		cast->harmed = true;
+	if (l == NULL)
+		return;
+	if (WIFSIGNALED(c->status))
+		snprintf(why, sizeof why, "SIG%s",
+		    sigabbrev_np(WTERMSIG(c->status)));
+	else
+		snprintf(why, sizeof why, "exit %d", WEXITSTATUS(c->status));
+	e = history_add(l->h, HISTORY_EXIT, live_now_ns(l), p);
+	e->wanted = c->doomed;
+	e->why = history_text(l->h, why);
+	e->gate = history_text(l->h, gate);
+	e->life = (int)life;
+}
+
+static void
+gate_ended(struct instance *instance, struct child *which)
+{
+	struct live_gate *g = instance->arg;
+
+	ended(g->cast, which, instance->name, instance->name, instance->life);
+}
+
+static void
+store_ended(struct server *server)
+{
+	struct live_store *s = server->arg;
+
+	ended(s->cast, &server->child, server->plan->name, NULL,
+	    server->life);
+}
+
+static void
+gate_line(struct instance *instance, const char *line, size_t len)
+{
+	struct live_gate *g = instance->arg;
+
+	if (g->cast->run != NULL)
+		live_log(g->cast->run, g, line, len);
+}
+
+void
+live_hear_gate(struct live_gate *g)
+{
+	g->instance.ended = gate_ended;
+	g->instance.log = gate_line;
+	g->instance.arg = g;
+}
+
+void
+live_hear_store(struct live_store *s)
+{
+	s->server.ended = store_ended;
+	s->server.arg = s;
+}

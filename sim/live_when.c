@@ -1,0 +1,346 @@
+/* SPDX-License-Identifier: ISC */
+#include "live_private.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+/* --- does it fit? --------------------------------------------------------- */
+
+static bool
+index_fits(int wanted, int is)
+{
+	return wanted == PLAN_ANY || wanted == is;
+}
+
+/* A trigger that names none wants any. */
+static bool
+text_fits(const char *wanted, const char *is)
+{
+	return wanted == NULL || (is != NULL && strcmp(wanted, is) == 0);
+}
+
+static bool
+leaf_fits(const struct plan_trigger *t, const struct live_event *e)
+{
+	if (t->kind != e->kind)
+		return false;
+	switch (t->kind) {
+	case PLAN_LABEL:
+		return index_fits(t->gate, e->gate) &&
+		    text_fits(t->label, e->label) && text_fits(t->key, e->key);
+	case PLAN_FRAME:
+		return index_fits(t->gate, e->gate) &&
+		    index_fits(t->store, e->store) && t->reply == e->reply &&
+		    text_fits(t->script, e->script) &&
+		    (t->cmd == NULL || (e->cmd != NULL &&
+		    strcasecmp(t->cmd, e->cmd) == 0)) &&
+		    text_fits(t->key, e->key);
+	case PLAN_REPLY:
+		return text_fits(t->client, e->client) &&
+		    text_fits(t->class, e->class);
+	case PLAN_EFFECT:
+		return text_fits(t->key, e->key);
+	case PLAN_AT:
+		return true;
+	case PLAN_ALL:
+	case PLAN_FIRST:
+		return false;
+	}
+	abort();
+}
+
+/* Each leaf counts by itself; true once it is met. */
+static bool
+feed(struct live_wait *w, const struct live_event *e)
+{
+	const struct plan_trigger *t = w->trigger;
+	size_t i, met = 0;
+
+	if (w->met)
+		return true;
+	if (t->kind != PLAN_ALL && t->kind != PLAN_FIRST) {
+		if (leaf_fits(t, e) && ++w->seen >= (t->nth > 0 ? t->nth : 1))
+			w->met = true;
+		return w->met;
+	}
+	for (i = 0; i < t->n; i++)
+		met += feed(&w->of[i], e);
+	w->met = t->kind == PLAN_ALL ? met == t->n : met > 0;
+	return w->met;
+}
+
+/* --- rules ---------------------------------------------------------------- */
+
+static void
+wait_make(struct arena *a, struct live_wait *w, const struct plan_trigger *t)
+{
+	size_t i;
+
+	w->trigger = t;
+	if (t->n == 0)
+		return;
+	w->of = arena_get(a, t->n * sizeof *w->of);
+	for (i = 0; i < t->n; i++)
+		wait_make(a, &w->of[i], &t->of[i]);
+}
+
+void
+live_rules_begin(struct live *l)
+{
+	size_t i;
+
+	l->rules_n = l->plan->rules_n;
+	l->rules = arena_get(&l->arena, (l->rules_n + 1) * sizeof *l->rules);
+	for (i = 0; i < l->rules_n; i++) {
+		l->rules[i].rule = &l->plan->rules[i];
+		wait_make(&l->arena, &l->rules[i].wait,
+		    &l->plan->rules[i].when);
+	}
+}
+
+static void
+fire(struct live *l, struct live_rule *r, const struct live_event *e)
+{
+	size_t i;
+
+	r->fired = true;
+	for (i = 0; i < r->rule->n; i++)
+		live_due_add(l, &(struct live_due){
+			.action = &r->rule->actions[i], .gate = e->gate,
+			.stop = e->stop, .label = e->label,
+			.restart_after_ms = -1,
+			.at_ms = live_now_ms(l) + r->rule->actions[i].after_ms
+		});
+}
+
+void
+live_rules_feed(struct live *l, const struct live_event *e)
+{
+	size_t i;
+
+	if (l->healed)
+		return;
+	for (i = 0; i < l->rules_n; i++)
+		if (!l->rules[i].fired && feed(&l->rules[i].wait, e))
+			fire(l, &l->rules[i], e);
+}
+
+/* --- time ----------------------------------------------------------------- */
+
+/* The soonest time that is waited for in it; INT64_MAX: none. */
+static int64_t
+next_of(const struct live_wait *w)
+{
+	int64_t soonest = INT64_MAX, at;
+	size_t i;
+
+	if (w->met)
+		return INT64_MAX;
+	if (w->trigger->kind == PLAN_AT)
+		return w->trigger->at_ms;
+	for (i = 0; i < w->trigger->n; i++) {
+		at = next_of(&w->of[i]);
+		soonest = at < soonest ? at : soonest;
+	}
+	return soonest;
+}
+
+int64_t
+live_rules_next_ms(const struct live *l)
+{
+	int64_t soonest = INT64_MAX, at;
+	size_t i;
+
+	for (i = 0; i < l->rules_n && !l->healed; i++) {
+		at = l->rules[i].fired ? INT64_MAX :
+		    next_of(&l->rules[i].wait);
+		soonest = at < soonest ? at : soonest;
+	}
+	return soonest == INT64_MAX ? soonest : l->began_ms + soonest;
+}
+
+bool
+live_rules_over(const struct live *l)
+{
+	return live_rules_next_ms(l) == INT64_MAX;
+}
+
+/* Of its times those that have come. */
+static bool
+pass(struct live_wait *w, int64_t at_ms)
+{
+	const struct plan_trigger *t = w->trigger;
+	size_t i, met = 0;
+
+	if (w->met || (t->kind != PLAN_AT && t->n == 0))
+		return w->met;
+	if (t->kind == PLAN_AT) {
+		w->met = t->at_ms <= at_ms;
+		return w->met;
+	}
+	for (i = 0; i < t->n; i++)
+		met += pass(&w->of[i], at_ms);
+	w->met = t->kind == PLAN_ALL ? met == t->n : met > 0;
+	return w->met;
+}
+
+static void
+times_turn(struct live *l)
+{
+	const struct live_event none = {
+		.kind = PLAN_AT, .gate = PLAN_NONE, .store = PLAN_NONE
+	};
+	size_t i;
+
+	if (live_rules_next_ms(l) > live_now_ms(l))
+		return;
+	for (i = 0; i < l->rules_n; i++)
+		if (!l->rules[i].fired && pass(&l->rules[i].wait,
+		    live_now_ms(l) - l->began_ms))
+			fire(l, &l->rules[i], &none);
+}
+
+/* --- labels --------------------------------------------------------------- */
+
+static bool
+is_known(const char *label)
+{
+	const char *const *known;
+
+	for (known = plan_labels(); *known != NULL; known++)
+		if (strcmp(*known, label) == 0)
+			return true;
+	return false;
+}
+
+static const char *
+unknown_of(const struct plan_trigger *t)
+{
+	const char *label = NULL;
+	size_t i;
+
+	if (t->kind == PLAN_LABEL && !is_known(t->label))
+		return t->label;
+	for (i = 0; i < t->n && label == NULL; i++)
+		label = unknown_of(&t->of[i]);
+	return label;
+}
+
+const char *
+live_label_unknown(const struct plan *plan)
+{
+	const char *label = NULL;
+	size_t i;
+
+	for (i = 0; i < plan->rules_n && label == NULL; i++)
+		label = unknown_of(&plan->rules[i].when);
+	return label;
+}
+
+/* An effect is seen by the program's own label. */
+static void
+labels_of(const struct plan_trigger *t, const char *label, bool *wanted)
+{
+	size_t i;
+
+	*wanted |= (t->kind == PLAN_LABEL && strcmp(t->label, label) == 0) ||
+	    (t->kind == PLAN_EFFECT && strcmp(label, "effect.after") == 0);
+	for (i = 0; i < t->n; i++)
+		labels_of(&t->of[i], label, wanted);
+}
+
+void
+live_rules_labels(const struct plan *plan, char *out, size_t size)
+{
+	const char *const *known;
+	size_t i, len = 0;
+	bool wanted;
+
+	out[0] = '\0';
+	for (known = plan_labels(); *known != NULL; known++) {
+		wanted = false;
+		for (i = 0; i < plan->rules_n; i++)
+			labels_of(&plan->rules[i].when, *known, &wanted);
+		if (wanted)
+			len += (size_t)snprintf(out + len, size - len, "%s%s",
+			    len > 0 ? "," : "", *known);
+	}
+}
+
+/* --- who waits at one ----------------------------------------------------- */
+
+static int
+gate_of(const struct live_cast *cast, const char *lane)
+{
+	size_t i;
+
+	for (i = 0; i < cast->gates_n && lane != NULL; i++)
+		if (strcmp(cast->gates[i].instance.name, lane) == 0)
+			return (int)i;
+	return PLAN_NONE;
+}
+
+/* It has its word in a turn of the run, where an action may take its time. */
+void
+live_stop_reached(void *arg, const struct stop *stop)
+{
+	struct live_cast *cast = arg;
+	struct live *l = cast->run;
+	const struct live_key *key;
+	struct live_stop *s;
+	int gate;
+
+	if (l == NULL || l->healed) {
+		stops_go(cast->stops, stop->id);
+		return;
+	}
+	gate = gate_of(cast, stop->lane);
+	key = stop->key != NULL ? live_key_stored(l, stop->key,
+	    strlen(stop->key)) : NULL;
+	s = arena_more(&l->arena, &l->stopped, &l->stopped_n, sizeof *s);
+	*s = (struct live_stop){
+		.id = stop->id, .gate = gate,
+		.pid = stop->pid,
+		.label = history_text(l->h, stop->label),
+		.key = key != NULL ? key->name : stop->key == NULL ?
+		    live_calls_key(l, gate) : NULL
+	};
+}
+
+static void
+stop_turn(struct live *l, const struct live_stop *s)
+{
+	struct live_event e = {
+		.kind = PLAN_LABEL, .gate = s->gate, .store = PLAN_NONE,
+		.label = s->label, .key = s->key, .stop = s->id
+	};
+	struct history_event *h = history_add(l->h, HISTORY_LABEL,
+	    live_now_ns(l), s->gate >= 0 ?
+	    l->cast->gates[s->gate].instance.name : "-");
+
+	h->label = s->label;
+	h->k = s->key;
+	h->pid = s->pid;
+	live_rules_feed(l, &e);
+	if (strcmp(s->label, "effect.after") == 0) {
+		e.kind = PLAN_EFFECT;
+		live_rules_feed(l, &e);
+	}
+	live_due_turn(l);
+	stops_go(l->cast->stops, s->id);
+}
+
+void
+live_rules_turn(struct live *l)
+{
+	size_t i;
+
+	times_turn(l);
+	/* More may come while an action turns the loop. */
+	for (i = 0; i < l->stopped_n; i++) {
+		const struct live_stop s = l->stopped[i];
+
+		stop_turn(l, &s);
+	}
+	l->stopped_n = 0;
+}

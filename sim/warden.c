@@ -1,0 +1,198 @@
+/* SPDX-License-Identifier: ISC */
+#include "child.h"
+#include "folder.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <limits.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/prctl.h>
+#include <sys/socket.h>
+#include <sys/stat.h>
+#include <sys/wait.h>
+#include <time.h>
+#include <unistd.h>
+
+#define NAME "idemsim-warden"	/* 15 bytes at most (prctl(2)) */
+#define FOLDER_MAX 48		/* so that sockets below it fit in 108 */
+#define CALM_MS 100		/* nobody is left for so long */
+#define CLEAN_MS 5000		/* then what is left stays */
+#define LOOK_MS 10
+
+/*
+ * What the simulator says to it, one byte, before it goes; nothing: it was
+ * killed.
+ */
+enum word { GONE = 0, DONE = 'd', KEEP = 'k' };
+
+/*
+ * One a process, for all of its runs: it must be there before anything that it
+ * is to end, and be found from wherever the simulator ends.
+ */
+static struct {
+	char folder[FOLDER_MAX];
+	int socket;
+	pid_t pid;		/* 0: none */
+} warden;
+
+/* --- the warden ----------------------------------------------------------- */
+
+static int64_t
+now_ms(void)
+{
+	return idem_boot_ms(&idem_clock_real);
+}
+
+/* Who reads what the simulator writes waits for the last that could write. */
+static int
+keep_only(int socket)
+{
+	int null = open("/dev/null", O_RDWR), i;
+
+	if (null == -1)
+		return -1;
+	socket = fcntl(socket, F_DUPFD, 3);
+	for (i = 0; i < 3; i++)
+		if (dup2(null, i) == -1)
+			return -1;
+	if (dup2(socket, 3) == -1)
+		return -1;
+	return close_range(4, ~0u, 0) == 0 ? 3 : -1;
+}
+
+/* Sends its name to the simulator, which may be gone already. */
+static void
+make_folder(int socket, char folder[FOLDER_MAX])
+{
+	const char *given = getenv("TMPDIR"), *in;
+	char real[PATH_MAX];
+
+	in = given != NULL && realpath(given, real) != NULL &&
+	    strlen(real) + sizeof "/idemsim-XXXXXX" <= FOLDER_MAX ? real :
+	    "/tmp";
+	snprintf(folder, FOLDER_MAX, "%.32s/idemsim-XXXXXX", in);
+	if (mkdtemp(folder) == NULL)
+		folder[0] = '\0';
+	(void)!send(socket, folder, FOLDER_MAX, MSG_NOSIGNAL);
+}
+
+static enum word
+await_word(int socket)
+{
+	char word = GONE;
+	ssize_t n;
+
+	do {
+		n = recv(socket, &word, 1, 0);
+	} while (n == -1 && errno == EINTR);
+	return n != 1 ? GONE : word == KEEP ? KEEP : DONE;
+}
+
+/*
+ * Nobody is told when a process is born: one that was on its way while we
+ * looked shows itself soon.
+ */
+static void
+end_all(int64_t calm_ms)
+{
+	const struct timespec look = { 0, LOOK_MS * 1000000L };
+	int64_t until_ms = now_ms() + CLEAN_MS, calm_since_ms = now_ms();
+
+	do {
+		if (child_kill_all(NULL) > 0)
+			calm_since_ms = now_ms();
+		else if (calm_ms > 0)
+			nanosleep(&look, NULL);
+	} while (now_ms() < until_ms && now_ms() - calm_since_ms < calm_ms);
+}
+
+static _Noreturn void
+watch_over(int socket)
+{
+	char folder[FOLDER_MAX];
+	enum word word;
+
+	setsid();
+	prctl(PR_SET_NAME, NAME);
+	socket = keep_only(socket);
+	if (socket == -1 || chdir("/") == -1)
+		_exit(111);
+	make_folder(socket, folder);
+	word = await_word(socket);
+	end_all(word == GONE ? CALM_MS : 0);
+	if (word != KEEP && folder[0] != '\0')
+		folder_remove(folder);
+	_exit(0);
+}
+
+/* --- the simulator -------------------------------------------------------- */
+
+const char *
+child_folder(void)
+{
+	return warden.pid != 0 ? warden.folder : NULL;
+}
+
+/* A terminal's signals are for the simulator: it decides, and the warden, which
+   has them all blocked, then cleans up. */
+static pid_t
+fork_blocked(void)
+{
+	sigset_t all, before;
+	pid_t pid;
+
+	sigfillset(&all);
+	sigprocmask(SIG_SETMASK, &all, &before);
+	pid = fork();
+	if (pid != 0)
+		sigprocmask(SIG_SETMASK, &before, NULL);
+	return pid;
+}
+
+const char *
+child_warden_start(void)
+{
+	int ends[2];
+
+	if (warden.pid != 0)
+		return warden.folder;
+	child_mark();		/* the same for both */
+	if (socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, ends) == -1)
+		return NULL;
+	fflush(NULL);
+	warden.pid = fork_blocked();
+	if (warden.pid == 0) {
+		close(ends[0]);
+		watch_over(ends[1]);
+	}
+	close(ends[1]);
+	warden.socket = ends[0];
+	if (warden.pid == -1) {
+		warden.pid = 0;
+		close(ends[0]);
+		return NULL;
+	}
+	if (recv(ends[0], warden.folder, FOLDER_MAX, 0) == FOLDER_MAX &&
+	    warden.folder[0] != '\0')
+		return warden.folder;
+	child_warden_end(true);
+	errno = EACCES;
+	return NULL;
+}
+
+void
+child_warden_end(bool keep)
+{
+	const char word = keep ? KEEP : DONE;
+
+	if (warden.pid == 0)
+		return;
+	(void)!send(warden.socket, &word, 1, MSG_NOSIGNAL);
+	close(warden.socket);
+	while (waitpid(warden.pid, NULL, 0) == -1 && errno == EINTR)
+		;
+	warden.pid = 0;
+}

@@ -1,0 +1,97 @@
+/* SPDX-License-Identifier: ISC */
+#include "child_rig.h"
+
+#include "tap.h"
+
+#include <string.h>
+#include <unistd.h>
+
+#define WAIT_MS 5000
+
+void
+child_rig_rest(void)
+{
+	for (;;)
+		pause();
+}
+
+void
+child_rig_play(int argc, char **argv, const struct child_role *roles, size_t n)
+{
+	size_t i;
+
+	for (i = 0; argc > 1 && i < n; i++)
+		if (strcmp(argv[1], roles[i].name) == 0)
+			roles[i].be();
+	if (argc > 1)
+		_exit(2);
+}
+
+static void
+on_line(struct child *c, const char *text, size_t len)
+{
+	struct heard *h = c->arg;
+
+	if (h->len + len + 8 < sizeof h->text) {
+		memcpy(h->text + h->len, text, len);
+		h->len += len;
+		h->text[h->len++] = '\n';
+	}
+	h->lines++;
+}
+
+static void
+on_ended(struct child *c)
+{
+	struct heard *h = c->arg;
+
+	memcpy(h->text + h->len, "END", 4);
+	h->len += 3;
+	h->ended = true;
+	h->lines_before = h->lines;
+}
+
+int
+child_rig_start(struct loop *loop, struct heard *h, const char *lane,
+    const char *role, const struct child_spec *more)
+{
+	const char *argv[] = { "/proc/self/exe", role, NULL };
+	struct child_spec spec = { .pass = -1 };
+
+	if (more != NULL)
+		spec = *more;
+	spec.name = lane;
+	spec.argv = argv;
+	memset(h, 0, sizeof *h);
+	h->child.line = on_line;
+	h->child.ended = on_ended;
+	h->child.arg = h;
+	return child_start(loop, &h->child, &spec);
+}
+
+static int64_t
+now_ms(void)
+{
+	return idem_boot_ms(&idem_clock_real);
+}
+
+bool
+child_rig_ended(struct loop *loop, struct heard *h)
+{
+	int64_t until_ms = now_ms() + WAIT_MS;
+
+	while (!h->ended && now_ms() < until_ms)
+		loop_turn(loop, until_ms);
+	return h->ended;
+}
+
+void
+child_rig_lines(struct loop *loop, struct heard *h, size_t lines)
+{
+	int64_t until_ms = now_ms() + WAIT_MS;
+
+	while (h->lines < lines && now_ms() < until_ms)
+		loop_turn(loop, until_ms);
+	if (h->lines < lines)
+		bail_out("%s says nothing", h->child.name);
+}

@@ -1,0 +1,193 @@
+#!/bin/sh
+# SPDX-License-Identifier: ISC
+#
+# idemsim's commands, options, output and exit statuses.
+
+top_builddir=${top_builddir:-.}
+build=$(cd "$top_builddir" && pwd) || exit 1
+idemsim=${IDEMSIM:-$build/idemsim}
+IDEMSIM_LIBEXEC=${IDEMSIM_LIBEXEC:-$build}
+export IDEMSIM_LIBEXEC
+count=0
+failed=0
+
+if [ ! -x "$idemsim" ]; then
+	echo '1..0 # SKIP idemsim was not built'
+	exit 0
+fi
+dir=$(mktemp -d "${TMPDIR:-/tmp}/t_idemsim.XXXXXX") || exit 1
+trap 'rm -rf "$dir"' EXIT
+TMPDIR=$dir
+export TMPDIR
+cd "$dir" || exit 1
+
+ok() {
+	count=$((count + 1))
+	if [ "$1" = 0 ]; then
+		echo "ok $count - $2"
+	else
+		echo "not ok $count - $2"
+		head -n 40 out err 2>/dev/null | sed 's/^/# /'
+		failed=1
+	fi
+}
+
+# run STATUS SENTENCE ARGUMENT...: it ends so.
+run() {
+	want=$1
+	sentence=$2
+	shift 2
+	timeout 120 "$idemsim" "$@" >out 2>err
+	got=$?
+	[ "$got" = "$want" ]
+	ok $? "$sentence"
+}
+
+has() {
+	grep -Eq -- "$2" "$1"
+	ok $? "$3"
+}
+
+# scenario FILE NAME FAULTS EXPECT
+scenario() {
+	cat >"$1" <<END
+local sim = require "idemsim"
+sim.api(1)
+return sim.scenario {
+  name = "$2",
+  modes = { "live" },
+  topology = { redis = { a = {} },
+    gates = { n = 2, arbiter = "redis", store = "a" } },
+  handler = sim.handler { effect = "append", service = sim.const(10) },
+  load = { sim.script {
+    { at = 0, client = "c1", send = { key = "k" } },
+    { at = 300, client = "c2", send = { key = "k" } } } },
+  faults = { $3 },
+  heal = { quiet = 3000 },
+  expect = { $4 },
+}
+END
+}
+
+flush='sim.on(sim.at(150), sim.store.flush("a"))'
+scenario good.lua 'all is well' '' 'holds = { "at_most_once" }'
+scenario bad.lua 'it forgets' "$flush" 'holds = { "at_most_once" }'
+scenario idle.lua 'nothing happens' \
+    'sim.on(sim.label("g1", "effect.before", { nth = 9 }), sim.proc.kill("g1"))' \
+    'holds = { "at_most_once" }'
+echo 'local sim = require "idemsim" sim.api(1)
+return sim.scenario { nam = "x" }' >wrong.lua
+
+# --- words -------------------------------------------------------------------
+
+run 0 'help is given' --help
+has out '^usage: idemsim' 'help is on standard output'
+run 0 'the version is told' --version
+run 64 'an unknown option is wrong use' --nonsense
+run 64 'no scenario is wrong use' run
+run 64 'a number that is none is wrong use' run --runs many good.lua
+run 64 'a time without its unit is wrong use' run --wall 10 good.lua
+run 64 'a scenario that is not there is wrong' run missing.lua
+run 64 'a scenario with an unknown word is wrong' run wrong.lua
+has err 'wrong.lua:[0-9]+: ' 'file and line of a mistake are told'
+run 64 'no point that fits is wrong use' run --only 'no such*' good.lua
+run 0 'points are listed' list good.lua bad.lua
+has out 'all is well' 'a list has their names'
+run 0 'a scenario is explained' explain good.lua
+has out 'all is well' 'an explanation has its name'
+run 64 'a history that is none is refused' check good.lua
+
+# --- runs --------------------------------------------------------------------
+
+timeout 120 "$idemsim" run --runs 2 --seed 7 --junit j.xml --json j.json \
+    good.lua >out 2>err
+got=$?
+if grep -q '# SKIP' out; then
+	echo "1..$count"
+	exit $failed
+fi
+[ $got = 0 ]
+ok $? 'a scenario that holds ends with 0'
+has out '^TAP version 14' 'its output is TAP'
+has out '^1\.\.1' 'which has a plan'
+has out '^ok 1 - all is well' 'a point that passes is ok'
+has out '# seed 0x0*7$' 'the seed is told'
+! grep -Evq '^(TAP version 14|1\.\.1|ok |not ok |#|  )' out
+ok $? 'nothing else is on standard output'
+[ -s j.xml ] && [ -s j.json ]
+ok $? 'JUnit and JSON are written'
+[ ! -e idemsim-out ]
+ok $? 'what passes leaves no folder'
+
+run 1 'a violation ends with 1' run --runs 1 --out fails bad.lua
+has out '^not ok 1 - it forgets' 'a point that fails is not ok'
+has out 'at_most_once' 'its invariant is named'
+has out 'idemsim run .*bad.lua.* --seed 0x' 'how to do it again is told'
+history=$(find fails -name history.jsonl | head -n 1)
+[ -s "$history" ]
+ok $? 'its history is kept'
+find fails -name report.html -size +0 | grep -q .
+ok $? 'its diagram is kept'
+find fails -path '*logs*' -type f | grep -q .
+ok $? 'logs are kept'
+run 1 'its history is judged the same again' check "$history"
+run 0 'its history can be drawn' render "$history"
+has out '<svg' 'a drawing has a picture'
+run 2 'a fault that never happens ends with 2' run --runs 1 --out v idle.lua
+has out 'vacuous' 'which is told'
+run 0 'only those points are run whose names fit' run --runs 1 \
+    --only 'all*' good.lua bad.lua
+has out '^1\.\.1' 'the others are not counted'
+
+# Away from what it starts, unless that is installed.
+mkdir alone
+cp "$idemsim" alone/idemsim
+(unset IDEMSIM_LIBEXEC; timeout 60 alone/idemsim run good.lua) >out 2>err
+got=$?
+if grep -q '# SKIP' out; then
+	[ $got = 0 ]
+	ok $? 'what cannot be started is passed over'
+	(unset IDEMSIM_LIBEXEC
+	    timeout 60 alone/idemsim run --require live good.lua) >out 2>err
+	[ $? = 69 ]
+	ok $? 'with --require it ends with 69'
+fi
+
+# --- its end -----------------------------------------------------------------
+
+# left: folders of runs, and processes that bear the mark of one in ours.
+left() {
+	{
+		find "$dir" -maxdepth 1 -type d -name 'idemsim-*' ! -name '*out'
+		grep -lsz "^IDEMSIM_RUN=.*" /proc/[0-9]*/environ 2>/dev/null |
+		    xargs -r grep -lsz "$dir" 2>/dev/null
+	} | wc -l
+}
+
+for signal in TERM KILL; do
+	"$idemsim" run --runs 1000 --wall 60s good.lua >out 2>err &
+	pid=$!
+	n=0
+	while [ $n -lt 100 ] && ! grep -q '# seed' out; do
+		sleep 0.1
+		n=$((n + 1))
+	done
+	sleep 0.5
+	kill -$signal $pid
+	wait $pid 2>/dev/null
+	got=$?
+	if [ $signal = TERM ]; then
+		[ $got = 130 ]
+		ok $? 'a signal ends it with 130'
+	fi
+	n=0
+	while [ "$(left)" != 0 ] && [ $n -lt 20 ]; do
+		sleep 0.1
+		n=$((n + 1))
+	done
+	[ "$(left)" = 0 ]
+	ok $? "2 s after SIG$signal no process and no folder is left"
+done
+
+echo "1..$count"
+exit $failed

@@ -1,0 +1,134 @@
+/* SPDX-License-Identifier: ISC */
+#include "instance.h"
+
+#include "sim_rig.h"
+#include "stops.h"
+#include "tap.h"
+
+#include <stdio.h>
+#include <string.h>
+
+/* A process is stopped: so the state of its lobby, say. */
+static size_t
+stopped(void)
+{
+	struct child_stat st;
+	pid_t pids[64];
+	size_t n = child_find("g1", pids, 64), i, all = 0;
+
+	for (i = 0; i < n && i < 64; i++)
+		all += child_stat(pids[i], &st) && st.state == 'T';
+	return all;
+}
+
+static void
+test_parts(void)
+{
+	struct call c;
+	struct sim_rig w;
+	bool over;
+	size_t i;
+	static const struct {
+		enum plan_part part;
+		const char *what;
+		size_t n;
+	} rows[] = {
+		{ PLAN_LOBBY, "the lobby", 1 },
+		{ PLAN_KEEPER, "the keeper", 1 },
+		{ PLAN_PROGRAM, "the program", 1 },
+		{ PLAN_WHOLE, "all of it", 4 }
+	};
+
+	sim_rig_prepare(&w);
+	w.plan.handler.service_ms.a = 60000;
+	sim_rig_start(&w);
+	is_int((long long)instance_kill(&w.instance, PLAN_PROGRAM), 0,
+	    "before a request it has no program");
+	sim_rig_begin(&w, &c, "\"k1\"", &over);
+	sim_rig_await_effects(&w, " begin ", 1);
+	for (i = 0; i < sizeof rows / sizeof *rows; i++) {
+		is_int((long long)instance_pause(&w.instance, rows[i].part),
+		    (long long)rows[i].n, "%s can be stopped", rows[i].what);
+		is_int((long long)stopped(), (long long)rows[i].n,
+		    "and nothing else stops");
+		instance_resume(&w.instance, rows[i].part);
+		is_int((long long)stopped(), 0, "%s goes on", rows[i].what);
+	}
+	is_int((long long)instance_kill(&w.instance, PLAN_PROGRAM), 1,
+	    "the program can be killed");
+	sim_rig_await(&over);
+	ok(over && c.status != 200 && sim_rig_processes(&w, 3),
+	    "its client is told, and the instance stays");
+	call_free(&c);
+
+	sim_rig_begin(&w, &c, "\"k2\"", &over);
+	sim_rig_await_effects(&w, " begin ", 2);
+	is_int((long long)instance_kill(&w.instance, PLAN_KEEPER), 1,
+	    "the keeper can be killed");
+	sim_rig_await(&over);
+	ok(over && c.status != 200, "its client is told");
+	call_free(&c);
+
+	sim_rig_processes(&w, 3);
+	sim_rig_begin(&w, &c, "\"k3\"", &over);
+	sim_rig_await_effects(&w, " begin ", 3);
+	is_int((long long)instance_kill(&w.instance, PLAN_LOBBY), 1,
+	    "the lobby can be killed");
+	sim_rig_await(&over);
+	ok(over && c.status == 0 && w.instance.child.pid != 0,
+	    "its client loses its connection, and the instance stays");
+	call_free(&c);
+	sim_rig_stop(&w);
+	is_int((long long)child_find("g1", &(pid_t){ 0 }, 1), 0,
+	    "what still ran ends with the instance");
+}
+
+struct reached {
+	struct stops *stops;
+	char text[200];		/* "LABEL LANE LABEL LANE" */
+	bool keyed;		/* each named a key */
+};
+
+static void
+on_reached(void *arg, const struct stop *stop)
+{
+	struct reached *r = arg;
+	size_t len = strlen(r->text);
+
+	snprintf(r->text + len, sizeof r->text - len, "%s%s %s",
+	    len > 0 ? " " : "", stop->label, stop->lane);
+	r->keyed = r->keyed && strlen(stop->key) == 64;
+	stops_go(r->stops, stop->id);
+}
+
+static void
+test_labels(void)
+{
+	struct reached r = { .keyed = true };
+	char path[100], mark[32];
+	struct sim_rig w;
+
+	sim_rig_prepare(&w);
+	snprintf(path, sizeof path, "%s/stops", w.folder);
+	r.stops = stops_open(sim_loop, path, on_reached, &r);
+	w.spec.stops = path;
+	w.spec.labels = "claim.ok,effect.before,effect.after";
+	sim_rig_start(&w);
+	is_int(sim_rig_ask(&w, "\"k1\"", mark), 200,
+	    "it serves while its labels are waited for");
+	is(r.text, "claim.ok g1 effect.before g1 effect.after g1",
+	    "those of idemd and of the program are told in their order");
+	ok(r.keyed, "each with its store key");
+	sim_rig_stop(&w);
+	stops_close(r.stops);
+}
+
+int
+main(void)
+{
+	sim_rig_open();
+	test_parts();
+	test_labels();
+	sim_rig_close();
+	return done();
+}

@@ -1,0 +1,367 @@
+/* SPDX-License-Identifier: ISC */
+/*
+ * Small plans in the live world: real instances of idemd, a real Redis, a real
+ * program, and what is done to them.  A row each.
+ */
+#include "child.h"
+#include "judge.h"
+#include "scenario.h"
+#include "tap.h"
+#include "world.h"
+
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+#include <unistd.h>
+
+#define RUNS_A_SECOND 20
+#define FAST_RUNS 40
+#define SERVICE_MS 5
+
+#define LEDGER "redis = { a = {} }, gates = { n = 2, arbiter = 'ledger', " \
+    "store = 'a', ledger = 'shared', config = { lease = '600ms', " \
+    "grace = '200ms', store_timeout = '100ms', probe_every = '100ms' } }"
+#define REDIS "redis = { a = {} }, gates = { n = 2, arbiter = 'redis', " \
+    "store = 'a', config = { lease = '600ms', grace = '200ms', " \
+    "store_timeout = '100ms', probe_every = '100ms' } }"
+#define ONE "sim.script { { at = 0, client = 'c1', send = { key = 'k', " \
+    "body = 'x' } } }"
+#define TWO "sim.script { { at = 0, client = 'c1', send = { key = 'k', " \
+    "body = 'x', to = 'g1' } }, { at = 900, client = 'c2', send = { " \
+    "key = 'k', body = 'x', to = 'g2' } } }"
+#define SAFE "holds = { 'at_most_once' }, " \
+    "eventually = { 'resolves', 'new_keys_succeed' }"
+#define KEPT "holds = { 'at_most_once', 'same_answer', 'ack_durable' }, " \
+    "eventually = { 'resolves', 'new_keys_succeed' }"
+
+static const struct row {
+	const char *what;	/* true of it */
+	const char *topology, *load, *faults, *expect;
+	enum judge_verdict verdict;
+	const char *invariant;	/* of a violation */
+	long starts;		/* of k's program; -1: any number */
+	int service_ms;		/* 0: SERVICE_MS */
+} rows[] = {
+	{ "one request runs once",
+	  LEDGER, ONE, "", "holds = { 'at_most_once', 'no_cross_talk' }, "
+	  "eventually = { 'new_keys_succeed' }", JUDGE_PASS, NULL, 1, 0 },
+	{ "one request runs once with a Redis as arbiter",
+	  REDIS, ONE, "", "holds = { 'at_most_once', 'no_cross_talk' }, "
+	  "eventually = { 'new_keys_succeed' }", JUDGE_PASS, NULL, 1, 0 },
+	{ "one request runs once with a token",
+	  "redis = { a = {} }, gates = { n = 1, arbiter = 'token', "
+	  "store = 'a' }", ONE, "", "holds = { 'at_most_once' }, "
+	  "eventually = { 'new_keys_succeed' }", JUDGE_PASS, NULL, 1, 0 },
+	{ "an instance that is killed before its program begins is harmless",
+	  LEDGER, TWO, "sim.on(sim.label('g1', 'claim.ok', { key = 'k' }), "
+	  "sim.proc.kill('g1'), sim.after(200, sim.proc.restart('g1')))",
+	  SAFE, JUDGE_PASS, NULL, -1, 0 },
+	{ "an instance that is killed after the effect is harmless",
+	  LEDGER, TWO, "sim.on(sim.label('g1', 'effect.after', { key = 'k' }),"
+	  " sim.proc.kill('g1'), sim.after(200, sim.proc.restart('g1')))",
+	  SAFE, JUDGE_PASS, NULL, 1, 0 },
+	{ "an instance that is killed as it answers is harmless",
+	  LEDGER, TWO, "sim.on(sim.label('g1', 'reply.first_byte', "
+	  "{ key = 'k' }), "
+	  "sim.proc.kill('g1'), sim.after(200, sim.proc.restart('g1')))",
+	  SAFE, JUDGE_PASS, NULL, 1, 0 },
+	{ "a reply of the arbiter that is lost is harmless",
+	  REDIS, TWO, "sim.on(sim.at(0), sim.net.drop('g1->a', "
+	  "{ dir = 'reply', script = 'claim' }))",
+	  KEPT, JUDGE_PASS, NULL, -1, 0 },
+	{ "a cache that is killed and comes back is harmless",
+	  LEDGER, TWO, "sim.on(sim.label('g1', 'program.spawned'), "
+	  "sim.store.kill('a'), sim.after(300, sim.store.restart('a', "
+	  "{ empty = true })))", KEPT, JUDGE_PASS, NULL, 1, 0 },
+	{ "an instance that is paused goes on",
+	  LEDGER, TWO, "sim.on(sim.label('g1', 'program.spawned'), "
+	  "sim.proc.pause('g1'), sim.after(300, sim.proc.resume('g1')))",
+	  KEPT, JUDGE_PASS, NULL, -1, 0 },
+	{ "the end of power is harmless",
+	  LEDGER, TWO, "sim.on(sim.label('g1', 'effect.after'), "
+	  "sim.disk.power_loss('g1'))", SAFE, JUDGE_PASS, NULL, -1, 0 },
+	{ "an operator settles what is unknown",
+	  LEDGER, TWO, "sim.on(sim.label('g1', 'effect.after', { key = 'k' }),"
+	  " sim.proc.kill('g1'), sim.after(200, sim.proc.restart('g1')), "
+	  "sim.after(400, sim.operator.resolve('k', 'done')))",
+	  SAFE, JUDGE_PASS, NULL, 1, 0 },
+	{ "a client that goes away is harmless",
+	  LEDGER, TWO, "sim.on(sim.label('g1', 'effect.before'), "
+	  "sim.client.give_up('c1'))", SAFE, JUDGE_PASS, NULL, 1, 0 },
+	{ "a key that a Redis has lost runs twice, and that is told",
+	  REDIS, TWO, "sim.on(sim.at(400), sim.store.flush('a'))",
+	  "holds = { 'at_most_once' }", JUDGE_FAIL, "at_most_once", 2, 0 },
+	{ "it is what a negative control wants",
+	  REDIS, TWO, "sim.on(sim.at(400), sim.store.flush('a'))",
+	  "violates = { 'at_most_once' }", JUDGE_PASS, NULL, 2, 0 },
+	{ "a scheme that asks first and stores later lets two begin",
+	  "redis = { a = {} }, gates = { n = 2, arbiter = 'redis', "
+	  "store = 'a', config = { scheme = 'check' } }",
+	  "sim.script { { at = 0, client = 'c1', send = { key = 'k' } }, "
+	  "{ at = 0, client = 'c2', send = { key = 'k' } } }", "",
+	  "violates = { 'at_most_once' }", JUDGE_PASS, NULL, 2, 100 },
+	{ "what a failover has lost runs twice, and that is told",
+	  "redis = { a = {}, b = { replica_of = 'a' } }, gates = { n = 2, "
+	  "arbiter = 'redis', store = 'a', config = { probe_every = '100ms' } "
+	  "}", TWO, "sim.on(sim.at(0), sim.store.lag('b', 'freeze')), "
+	  "sim.on(sim.reply('c1'), sim.store.failover('a', 'b', { lose = 2 }))",
+	  "violates = { 'at_most_once' }, sometimes = { lost = function(h) "
+	  "return h:count { kind = 'store', note = 'lost_ack' } > 0 end }",
+	  JUDGE_PASS, NULL, 2, 0 },
+	{ "a request through lighttpd runs once",
+	  "gates = { n = 1, arbiter = 'ledger', ledger = 'shared', "
+	  "front = 'lighttpd' }", ONE, "", "holds = { 'at_most_once', "
+	  "'no_cross_talk' }", JUDGE_PASS, NULL, 1, 0 },
+	{ "an instance is killed at a frame of its link",
+	  LEDGER, TWO, "sim.on(sim.frame('g1->a', { cmd = 'SET' }), "
+	  "sim.proc.kill('g1'), sim.after(100, sim.proc.restart('g1')))",
+	  KEPT, JUDGE_PASS, NULL, 1, 0 },
+	{ "a fault at a label that nobody comes to makes it vacuous",
+	  LEDGER, ONE, "sim.on(sim.label('g2', 'effect.before'), "
+	  "sim.proc.kill('g2'))", SAFE, JUDGE_VACUOUS, NULL, 1, 0 },
+	{ "a rule that no frame fits makes it vacuous",
+	  LEDGER, ONE, "sim.on(sim.at(0), sim.net.drop('g1->a', "
+	  "{ script = 'renew' }))", SAFE, JUDGE_VACUOUS, NULL, 1, 0 }
+};
+
+static char folder[] = "/tmp/t_sim_live.XXXXXX";
+static bool kill_store;		/* from outside, in the next run */
+
+/* --- a scenario, from its parts ------------------------------------------- */
+
+static void
+write_scenario(const char *path, const struct row *r)
+{
+	FILE *file = fopen(path, "w");
+
+	if (file == NULL)
+		bail_out("%s cannot be written", path);
+	fprintf(file, "local sim = require 'idemsim'\n"
+	    "sim.api(1)\n"
+	    "return sim.scenario {\n"
+	    "  name = '%.60s',\n"
+	    "  modes = { 'live' },\n"
+	    "  topology = { %s },\n"
+	    "  handler = sim.handler { effect = 'append',\n"
+	    "    service = sim.const(%d) },\n"
+	    "  load = { %s },\n"
+	    "  faults = { %s },\n"
+	    "  heal = { quiet = 5000 },\n"
+	    "  expect = { %s },\n"
+	    "}\n", r->what, r->topology, r->service_ms > 0 ? r->service_ms :
+	    SERVICE_MS, r->load, r->faults, r->expect);
+	if (fclose(file) != 0)
+		bail_out("%s cannot be written", path);
+}
+
+static struct scenario *
+open_scenario(const struct row *r)
+{
+	char path[80], wrong[500] = "";
+	struct scenario *s;
+
+	snprintf(path, sizeof path, "%s/plan.lua", folder);
+	write_scenario(path, r);
+	s = scenario_open(path, NULL, 0, wrong, sizeof wrong);
+	if (s == NULL)
+		bail_out("%s", wrong);
+	(void)unlink(path);
+	return s;
+}
+
+static void
+run_once(const struct plan *plan, struct history *h)
+{
+	char wrong[300] = "";
+
+	if (live_world.run(plan, 42, 1, h, wrong, sizeof wrong) != 0)
+		note("the run failed: %s", wrong);
+}
+
+static long
+starts_of(const struct history *h, const char *key)
+{
+	long n = 0;
+	size_t i;
+
+	for (i = 0; i < h->n; i++)
+		n += h->events[i].kind == HISTORY_EFFECT &&
+		    strcmp(h->events[i].ph, "begin") == 0 &&
+		    h->events[i].k != NULL &&
+		    strcmp(h->events[i].k, key) == 0;
+	return n;
+}
+
+/* --- rows ----------------------------------------------------------------- */
+
+static void
+tell(const struct history *h)
+{
+	char words[200];
+	size_t i;
+
+	for (i = 0; i < h->n && i < 200; i++)
+		note("%8.1f ms  %s", (double)h->events[i].t_ns / 1e6,
+		    history_event_text(&h->events[i], words, sizeof words));
+}
+
+static bool
+is_as_told(const struct row *r, const struct judge_point *p,
+    const struct history *h)
+{
+	return p->verdict == r->verdict &&
+	    (r->starts < 0 || starts_of(h, "k") == r->starts) &&
+	    (r->invariant == NULL || (p->worst.by_check &&
+	    strcmp(plan_invariant_text(p->worst.finding.invariant),
+	    r->invariant) == 0));
+}
+
+static void
+run_row(const struct row *r)
+{
+	struct scenario *s = open_scenario(r);
+	const struct plan *plan = scenario_plan(s, 0);
+	struct history h = { .n = 0 };
+	struct judge_point p;
+
+	judge_point_begin(&p, plan);
+	run_once(plan, &h);
+	judge_point_add(&p, &h, s, 0);
+	judge_point_end(&p);
+	if (!ok(is_as_told(r, &p, &h), "%s", r->what)) {
+		note("%s: %s%s; %ld starts", judge_text(p.verdict), p.message,
+		    p.worst.message, starts_of(&h, "k"));
+		tell(&h);
+	}
+	judge_point_free(&p);
+	history_free(&h);
+	live_world.end();
+	scenario_close(s);
+}
+
+/* --- what is no row ------------------------------------------------------- */
+
+/* Asked in each turn of a run. */
+static bool
+meanwhile(void)
+{
+	pid_t pids[8];
+	size_t n, i;
+
+	if (!kill_store)
+		return false;
+	n = child_find("a", pids, 8);
+	for (i = 0; i < n && i < 8; i++)
+		(void)kill(pids[i], SIGKILL);
+	kill_store = n == 0;
+	return false;
+}
+
+static void
+an_unexpected_death(void)
+{
+	struct scenario *s = open_scenario(&rows[0]);
+	struct history h = { .n = 0 };
+	enum judge_verdict verdict;
+	struct judge_point p;
+
+	kill_store = true;
+	judge_point_begin(&p, scenario_plan(s, 0));
+	run_once(scenario_plan(s, 0), &h);
+	judge_point_add(&p, &h, s, 0);
+	judge_point_end(&p);
+	verdict = p.verdict;
+	is(judge_text(verdict), judge_text(JUDGE_INCONCLUSIVE),
+	    "a Redis that dies by itself makes a run inconclusive");
+	is_int(judge_exit(&verdict, 1), 2, "that is exit 2");
+	judge_point_free(&p);
+	history_free(&h);
+	live_world.end();
+	scenario_close(s);
+}
+
+static double
+seconds(void)
+{
+	struct timespec t;
+
+	clock_gettime(CLOCK_MONOTONIC, &t);
+	return (double)t.tv_sec + (double)t.tv_nsec / 1e9;
+}
+
+/* Instances and servers are kept, and no run sees another's keys. */
+static void
+many_runs(void)
+{
+	struct scenario *s = open_scenario(&rows[0]);
+	struct history h;
+	struct judge_run run;
+	unsigned good = 0, i;
+	double began = 0;
+
+	for (i = 0; i < FAST_RUNS; i++) {
+		if (i == 1)
+			began = seconds();
+		h = (struct history){ .n = 0 };
+		run_once(scenario_plan(s, 0), &h);
+		judge_run(&h, s, 0, &run);
+		good += run.verdict == JUDGE_PASS && starts_of(&h, "k") == 1;
+		history_free(&h);
+	}
+	began = seconds() - began;
+	is_int(good, FAST_RUNS, "runs that follow each other all pass");
+	note("%.1f runs a second; the goal is %d", (FAST_RUNS - 1) / began,
+	    RUNS_A_SECOND);
+	ok((FAST_RUNS - 1) / began > RUNS_A_SECOND / 10.0,
+	    "runs that follow each other need no new instances");
+	live_world.end();
+	scenario_close(s);
+}
+
+static void
+what_cannot_be(void)
+{
+	static const struct row unknown = {
+		"no such label", LEDGER, ONE, "sim.on(sim.label('g1', "
+		"'claim.ok'), sim.proc.kill('g1'))", SAFE, JUDGE_SKIP, NULL,
+		0, 0
+	};
+	struct scenario *s = open_scenario(&unknown);
+
+	ok(live_world.cannot(scenario_plan(s, 0)) == NULL,
+	    "a plan with idemd's labels can be carried out");
+	scenario_close(s);
+}
+
+int
+main(void)
+{
+	const char *missing;
+	struct scenario *s;
+	size_t i;
+
+	(void)setenv("IDEMSIM_LIBEXEC", ".", 0);
+	(void)signal(SIGPIPE, SIG_IGN);
+	if (mkdtemp(folder) == NULL)
+		bail_out("no folder");
+	s = open_scenario(&rows[0]);
+	missing = live_world.missing(scenario_plan(s, 0));
+	scenario_close(s);
+	if (missing != NULL) {
+		(void)rmdir(folder);
+		skip_all(missing);
+	}
+	if (child_warden_start() == NULL)
+		bail_out("no warden");
+	live_stop_when(meanwhile);
+	for (i = 0; i < sizeof rows / sizeof *rows; i++)
+		run_row(&rows[i]);
+	an_unexpected_death();
+	many_runs();
+	what_cannot_be();
+	child_warden_end(false);
+	(void)rmdir(folder);
+	return done();
+}

@@ -1,0 +1,93 @@
+#!/bin/sh
+# SPDX-License-Identifier: ISC
+#
+# idemsim matrix: its tables, files and exit statuses, on few of its cells.
+
+top_srcdir=${top_srcdir:-.}
+top_builddir=${top_builddir:-.}
+source=$(cd "$top_srcdir" && pwd) || exit 1
+build=$(cd "$top_builddir" && pwd) || exit 1
+idemsim=${IDEMSIM:-$build/idemsim}
+IDEMSIM_LIBEXEC=${IDEMSIM_LIBEXEC:-$build}
+export IDEMSIM_LIBEXEC
+plan=$source/scenarios/matrix/matrix.lua
+count=0
+failed=0
+
+for program in "$idemsim" "$build/idemd-sim"; do
+	if [ ! -x "$program" ]; then
+		echo "1..0 # SKIP $program was not built"
+		exit 0
+	fi
+done
+PATH=$PATH:/usr/local/sbin:/usr/sbin:/sbin
+if ! command -v redis-server >/dev/null; then
+	echo '1..0 # SKIP there is no redis-server'
+	exit 0
+fi
+dir=$(mktemp -d "${TMPDIR:-/tmp}/t_sim_matrix.XXXXXX") || exit 1
+trap 'rm -rf "$dir"' EXIT
+TMPDIR=$dir
+export TMPDIR
+cd "$dir" || exit 1
+
+ok() {
+	count=$((count + 1))
+	if [ "$1" = 0 ]; then
+		echo "ok $count - $2"
+	else
+		echo "not ok $count - $2"
+		head -n 60 out err 2>/dev/null | sed 's/^/# /'
+		failed=1
+	fi
+}
+
+# run STATUS SENTENCE ARGUMENT...: it ends so.
+run() {
+	want=$1
+	sentence=$2
+	shift 2
+	timeout 120 "$idemsim" matrix --quick "$@" >out 2>err
+	got=$?
+	[ "$got" = "$want" ]
+	ok $? "$sentence"
+}
+
+has() {
+	grep -Eq -- "$2" "$1"
+	ok $? "$3"
+}
+
+run 0 "a quiet Redis does what is promised of it" \
+    --only 'script, none' --json json --html html "$plan"
+has out '^idemsim matrix: 1 cells' "it was one cell"
+has out '^redis: script, reject +0/[1-9]' "no key started twice"
+has out '^redis: script, reject +all held' "and every promise held"
+has out '^ledger +- +- ' "other cells were not run"
+has out '^Three ways to keep a key' "the schemes have their table"
+has out '^What to do while Redis is away' "and the policies"
+has out '^No promise was broken' "and that is said"
+[ ! -e idemsim-out ]
+ok $? "nothing is left of a run that was good"
+has json '"situation": "none"' "the cell is in the JSON"
+has json '"answers_lost": 0' "with its numbers"
+has html '<title>idem' "and there is a page"
+! grep -Eq '(src|href)=' html
+ok $? "that needs nothing else"
+
+# SET NX keeps no answer: as what is promised for the script it must not pass.
+sed 's/deploy == "setnx"/deploy == "script"/
+s/scheme = deploy/scheme = "setnx"/' "$plan" >wrong.lua
+run 1 "a promise that is not kept makes it fail" \
+    --only 'script, none' --out kept --html html wrong.lua
+has out '^redis: script, reject +no: kept!!' "the cell says which one"
+has out 'kept/matrix-script-none.jsonl' "and where its history is"
+has html 'class="broken"' "the page marks it"
+timeout 60 "$idemsim" check kept/matrix-script-none.jsonl >out 2>err
+[ $? -le 2 ]
+ok $? "its history can be read again"
+
+run 64 "a scenario that is not there is a mistake" none.lua
+
+echo "1..$count"
+exit $failed

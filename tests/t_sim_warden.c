@@ -1,0 +1,546 @@
+/* SPDX-License-Identifier: ISC */
+#include "child.h"
+
+#include "chance.h"
+#include "folder.h"
+#include "tap.h"
+
+#include <dirent.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <poll.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/prctl.h>
+#include <sys/socket.h>
+#include <sys/stat.h>
+#include <sys/un.h>
+#include <sys/wait.h>
+#include <time.h>
+#include <unistd.h>
+
+/*
+ * A simulator is killed at some moment, and nothing of it may be left: no
+ * process, no socket, no file.  T_SIM_KILLS=100 does it so often.
+ */
+#define KILLS 30
+#define TOGETHER 5
+#define KILL_WITHIN_US 30000
+#define GONE_MS 2000
+#define WAIT_MS 10000
+
+static char outer[64];		/* the TMPDIR of simulators */
+
+static int64_t
+now_ms(void)
+{
+	return idem_boot_ms(&idem_clock_real);
+}
+
+/* --- what a run is made of ------------------------------------------------ */
+
+/* Files and a socket, and a folder that even its owner may not read. */
+static void
+make_litter(const char *folder, int i)
+{
+	struct sockaddr_un at = { .sun_family = AF_UNIX };
+	char path[128];
+	int fd;
+
+	snprintf(path, sizeof path, "%s/%d-%d", folder, (int)getpid(), i);
+	if (i % 4 == 0) {
+		snprintf(at.sun_path, sizeof at.sun_path, "%.100s", path);
+		fd = socket(AF_UNIX, SOCK_STREAM, 0);
+		bind(fd, (struct sockaddr *)&at, sizeof at);
+	} else if (i % 4 == 1) {
+		mkdir(path, 0700);
+		snprintf(path, sizeof path, "%s/%d-%d/deeper", folder,
+		    (int)getpid(), i);
+		mkdir(path, 0);
+		return;
+	} else
+		fd = open(path, O_WRONLY | O_CREAT, 0600);
+	if (i > 40)
+		close(fd);
+}
+
+/* Nobody's child, deaf to signals, and never done. */
+static _Noreturn void
+be_litter(void)
+{
+	const struct timespec t = { 0, 200000 };
+	const char *folder = getenv("TMPDIR");
+	int i;
+
+	if (fork() != 0)
+		for (;;)
+			pause();
+	setsid();
+	if (fork() != 0)
+		_exit(0);
+	for (i = 1; i < NSIG; i++)
+		signal(i, SIG_IGN);
+	for (i = 0; i < 20000; i++) {
+		if (i < 400)
+			make_litter(folder, i);
+		nanosleep(&t, NULL);
+	}
+	_exit(0);
+}
+
+/* Starts one after the other, until it is killed or `n` are there. */
+static void
+start_litter(int n)
+{
+	const char *argv[] = { "/proc/self/exe", "litter", NULL };
+	struct child_spec spec = { .name = "g1", .argv = argv, .pass = -1 };
+	struct loop *loop = loop_new(&idem_clock_real);
+	static struct child children[8];
+	int i;
+
+	for (i = 0; i < n; i++) {
+		if (child_start(loop, &children[i], &spec) == -1)
+			_exit(3);
+		loop_turn(loop, now_ms() + 2);
+	}
+}
+
+static _Noreturn void
+rest(void)
+{
+	for (;;)
+		pause();
+}
+
+/* --- simulators ----------------------------------------------------------- */
+
+struct simulator {
+	pid_t pid;
+	int said;		/* "FOLDER" once all is there */
+	int told;		/* to be closed for an end in order */
+};
+
+/* In order: `told` says how, by a letter. */
+static _Noreturn void
+simulate(int children, int say, int told, pid_t *group)
+{
+	const char *folder;
+	char word = '\0';
+
+	prctl(PR_SET_PDEATHSIG, SIGKILL);
+	if (group != NULL) {
+		/* A shell's background job ignores some of them. */
+		signal(SIGINT, SIG_DFL);
+		signal(SIGQUIT, SIG_DFL);
+		signal(SIGTERM, SIG_DFL);
+		signal(SIGHUP, SIG_DFL);
+		setpgid(0, 0);
+	}
+	setenv("TMPDIR", outer, 1);
+	folder = child_warden_start();
+	if (folder == NULL || child_warden_start() != folder)
+		_exit(2);
+	start_litter(children);
+	(void)!write(say, folder, strlen(folder) + 1);
+	if (read(told, &word, 1) == 1) {
+		child_warden_end(word == 'k');
+		_exit(0);
+	}
+	rest();
+}
+
+static void
+start(struct simulator *s, int children, bool group)
+{
+	int say[2], tell[2];
+
+	if (pipe2(say, O_CLOEXEC) == -1 || pipe2(tell, O_CLOEXEC) == -1)
+		bail_out("pipe: %s", strerror(errno));
+	fflush(stdout);
+	s->pid = fork();
+	if (s->pid == 0) {
+		close(say[0]);
+		close(tell[1]);
+		simulate(children, say[1], tell[0], group ? &s->pid : NULL);
+	}
+	close(say[1]);
+	close(tell[0]);
+	s->said = say[0];
+	s->told = tell[1];
+}
+
+static void
+await_folder(struct simulator *s, char folder[64])
+{
+	folder[0] = '\0';
+	if (read(s->said, folder, 64) <= 0)
+		bail_out("a simulator does not start");
+}
+
+static void
+over(struct simulator *s)
+{
+	kill(s->pid, SIGKILL);
+	waitpid(s->pid, NULL, 0);
+	close(s->said);
+	close(s->told);
+}
+
+/* --- what is left --------------------------------------------------------- */
+
+static bool
+environment_has(const char *pid, const char *text)
+{
+	static char vars[65536];
+	char path[64], *at;
+	ssize_t n;
+	int fd;
+
+	snprintf(path, sizeof path, "/proc/%.20s/environ", pid);
+	fd = open(path, O_RDONLY | O_CLOEXEC);
+	n = fd != -1 ? read(fd, vars, sizeof vars - 1) : 0;
+	if (fd != -1)
+		close(fd);
+	if (n <= 0)
+		return false;
+	vars[n] = '\0';
+	for (at = vars; at < vars + n; at += strlen(at) + 1)
+		if (strncmp(at, text, strlen(text)) == 0)
+			return true;
+	return false;
+}
+
+/* The simulator is in its mark. */
+static int
+processes_of(pid_t simulator)
+{
+	struct dirent *entry;
+	char mark[48];
+	int n = 0;
+	DIR *proc = opendir("/proc");
+
+	snprintf(mark, sizeof mark, "IDEMSIM_RUN=%d-", (int)simulator);
+	while (proc != NULL && (entry = readdir(proc)) != NULL)
+		n += entry->d_name[0] >= '1' && entry->d_name[0] <= '9' &&
+		    environment_has(entry->d_name, mark);
+	if (proc != NULL)
+		closedir(proc);
+	return n;
+}
+
+static int
+files_in(const char *path)
+{
+	DIR *folder = opendir(path);
+	struct dirent *entry;
+	int n = 0;
+
+	while (folder != NULL && (entry = readdir(folder)) != NULL)
+		n += entry->d_name[0] != '.';
+	if (folder != NULL)
+		closedir(folder);
+	return n;
+}
+
+static bool
+is_name(pid_t pid)
+{
+	char path[64], name[32] = "";
+	int fd;
+
+	snprintf(path, sizeof path, "/proc/%d/comm", (int)pid);
+	fd = open(path, O_RDONLY | O_CLOEXEC);
+	if (fd == -1)
+		return false;
+	(void)!read(fd, name, sizeof name - 1);
+	close(fd);
+	return strcmp(name, "idemsim-warden\n") == 0;
+}
+
+static bool
+is_alive(pid_t pid)
+{
+	struct child_stat st;
+
+	return child_stat(pid, &st) && st.state != 'Z';
+}
+
+/* Of a simulator that lives; 0: none. */
+static pid_t
+warden_of(pid_t simulator)
+{
+	struct child_stat st;
+	struct dirent *entry;
+	pid_t found = 0, pid;
+	DIR *proc = opendir("/proc");
+
+	while (proc != NULL && (entry = readdir(proc)) != NULL) {
+		pid = (pid_t)strtol(entry->d_name, NULL, 10);
+		if (pid > 0 && is_name(pid) && child_stat(pid, &st) &&
+		    st.parent == simulator)
+			found = pid;
+	}
+	if (proc != NULL)
+		closedir(proc);
+	return found;
+}
+
+/* Only simulators with our TMPDIR have files here. */
+static bool
+await_nothing(pid_t simulator, int64_t *took_ms)
+{
+	int64_t from_ms = now_ms();
+
+	while (processes_of(simulator) > 0 || files_in(outer) > 0) {
+		if (now_ms() - from_ms > GONE_MS)
+			return false;
+		poll(NULL, 0, 5);
+	}
+	*took_ms = now_ms() - from_ms;
+	return true;
+}
+
+/* --- tests ---------------------------------------------------------------- */
+
+/* Several, so that the wardens' calm is waited for together. */
+static int
+kill_some(uint32_t *chance, int64_t *slowest_ms)
+{
+	struct simulator s[TOGETHER];
+	struct timespec t = { 0, 0 };
+	int64_t took_ms;
+	int clean = 0, i;
+
+	for (i = 0; i < TOGETHER; i++) {
+		t.tv_nsec = (long)chance_below(chance, KILL_WITHIN_US) * 1000;
+		start(&s[i], 8, false);
+		nanosleep(&t, NULL);
+		over(&s[i]);
+	}
+	for (i = 0; i < TOGETHER; i++) {
+		if (await_nothing(s[i].pid, &took_ms))
+			clean++;
+		else
+			note("%d processes, %d folders",
+			    processes_of(s[i].pid), files_in(outer));
+		if (took_ms > *slowest_ms)
+			*slowest_ms = took_ms;
+	}
+	return clean;
+}
+
+static void
+test_killed(void)
+{
+	const char *more = getenv("T_SIM_KILLS");
+	int kills = more != NULL ? (int)strtol(more, NULL, 10) : KILLS;
+	uint32_t chance = (uint32_t)now_ms() | 1;
+	int64_t slowest_ms = 0;
+	int clean = 0, i;
+
+	note("seed %u", chance);
+	for (i = 0; i < kills; i += TOGETHER)
+		clean += kill_some(&chance, &slowest_ms);
+	note("all gone within %lld ms", (long long)slowest_ms);
+	is_int(clean, i, "of a simulator that is killed nothing is left");
+}
+
+static void
+test_in_order(void)
+{
+	int64_t took_ms, from_ms;
+	struct simulator s;
+	char folder[64];
+	struct stat st;
+
+	start(&s, 3, false);
+	await_folder(&s, folder);
+	ok(stat(folder, &st) == 0 && S_ISDIR(st.st_mode) &&
+	    (st.st_mode & 07777) == 0700 && strlen(folder) < 48,
+	    "there is a folder, for the owner alone, with a short name");
+	ok(strncmp(folder, outer, strlen(outer)) == 0, "it is below TMPDIR");
+	from_ms = now_ms();
+	(void)!write(s.told, "d", 1);
+	waitpid(s.pid, NULL, 0);
+	note("an end in order: %lld ms", (long long)(now_ms() - from_ms));
+	ok(processes_of(s.pid) == 0 && files_in(outer) == 0,
+	    "after an end in order nothing is left");
+	over(&s);
+
+	start(&s, 3, false);
+	await_folder(&s, folder);
+	while (files_in(folder) == 0 && now_ms() - from_ms < WAIT_MS)
+		poll(NULL, 0, 1);
+	(void)!write(s.told, "k", 1);
+	waitpid(s.pid, NULL, 0);
+	ok(processes_of(s.pid) == 0 && files_in(folder) > 0,
+	    "the folder alone is left where it is to be kept");
+	over(&s);
+	ok(folder_remove(folder) == 0 && await_nothing(s.pid, &took_ms),
+	    "it can be removed, whatever is in it");
+}
+
+static void
+test_signals(void)
+{
+	static const int signals[] = { SIGINT, SIGTERM, SIGHUP, SIGQUIT };
+	struct simulator s;
+	int64_t took_ms;
+	char folder[64];
+	size_t i;
+
+	for (i = 0; i < sizeof signals / sizeof *signals; i++) {
+		start(&s, 2, true);
+		await_folder(&s, folder);
+		kill(-s.pid, signals[i]);
+		waitpid(s.pid, NULL, 0);
+		ok(await_nothing(s.pid, &took_ms),
+		    "nothing is left after %s to the whole group",
+		    strsignal(signals[i]));
+		over(&s);
+	}
+}
+
+static void
+test_itself(void)
+{
+	char folder[64], path[64], to[64];
+	int64_t took_ms;
+	struct simulator s;
+	bool quiet = true;
+	pid_t pid;
+	int i;
+
+	start(&s, 1, false);
+	await_folder(&s, folder);
+	pid = warden_of(s.pid);
+	if (!ok(pid > 0, "a process is named idemsim-warden"))
+		bail_out("no warden");
+	ok(getsid(pid) == pid, "it has a session of its own");
+	for (i = 0; i < 3; i++) {
+		snprintf(path, sizeof path, "/proc/%d/fd/%d", (int)pid, i);
+		to[readlink(path, to, sizeof to - 1) > 0 ? 9 : 0] = '\0';
+		quiet = quiet && strcmp(to, "/dev/null") == 0;
+	}
+	snprintf(path, sizeof path, "/proc/%d/fd", (int)pid);
+	ok(quiet && files_in(path) == 4,
+	    "it holds its socket, and none of our descriptors");
+	kill(pid, SIGTERM);
+	kill(pid, SIGINT);
+	poll(NULL, 0, 10);
+	ok(is_alive(pid), "a signal does not end it");
+	over(&s);
+	ok(await_nothing(s.pid, &took_ms), "it ends with what it watched over");
+	for (i = 0; i < GONE_MS && is_alive(pid); i++)
+		poll(NULL, 0, 1);
+	ok(!is_alive(pid), "and itself");
+}
+
+static void
+test_two(void)
+{
+	char a_folder[64], b_folder[64];
+	struct simulator a, b;
+	int64_t took_ms;
+	int before, i;
+
+	start(&a, 2, false);
+	start(&b, 2, false);
+	await_folder(&a, a_folder);
+	await_folder(&b, b_folder);
+	before = processes_of(b.pid);
+	over(&a);
+	for (i = 0; i < GONE_MS && (processes_of(a.pid) > 0 ||
+	    access(a_folder, F_OK) == 0); i++)
+		poll(NULL, 0, 1);
+	ok(processes_of(a.pid) == 0 && access(a_folder, F_OK) == -1,
+	    "one of two simulators is cleaned up after");
+	ok(before > 0 && processes_of(b.pid) >= before &&
+	    access(b_folder, F_OK) == 0, "the other one keeps all that it has");
+	over(&b);
+	ok(await_nothing(b.pid, &took_ms), "until its own end");
+}
+
+static void
+test_links(void)
+{
+	char outside[96], file[128], link_to[128];
+	struct simulator s;
+	char folder[64];
+	int i, fd;
+
+	snprintf(outside, sizeof outside, "%s.outside", outer);
+	snprintf(file, sizeof file, "%s/kept", outside);
+	mkdir(outside, 0700);
+	fd = open(file, O_WRONLY | O_CREAT | O_CLOEXEC, 0600);
+	start(&s, 0, false);
+	await_folder(&s, folder);
+	snprintf(link_to, sizeof link_to, "%s/link", folder);
+	if (fd == -1 || symlink(outside, link_to) == -1)
+		bail_out("%s: %s", link_to, strerror(errno));
+	close(fd);
+	over(&s);
+	for (i = 0; i < GONE_MS && access(folder, F_OK) == 0; i++)
+		poll(NULL, 0, 1);
+	ok(access(folder, F_OK) == -1 && access(file, F_OK) == 0,
+	    "a link is removed, and what it leads to stays");
+	folder_remove(outside);
+}
+
+static void
+test_copy(void)
+{
+	char from[96], to[96], link_to[96], path[128], text[8] = "";
+	int fd;
+
+	snprintf(from, sizeof from, "%s/from", outer);
+	snprintf(to, sizeof to, "%s/to", outer);
+	snprintf(link_to, sizeof link_to, "%s/link", outer);
+	snprintf(path, sizeof path, "%s/deeper", from);
+	mkdir(from, 0700);
+	mkdir(path, 0700);
+	snprintf(path, sizeof path, "%s/deeper/file", from);
+	fd = open(path, O_WRONLY | O_CREAT | O_CLOEXEC, 0600);
+	(void)!write(fd, "text", 4);
+	close(fd);
+	snprintf(path, sizeof path, "%s/link", from);
+	(void)!symlink("deeper/file", path);
+	is_int(folder_copy(from, to), 0, "a folder is copied");
+	snprintf(path, sizeof path, "%s/deeper/file", to);
+	fd = open(path, O_RDONLY | O_CLOEXEC);
+	(void)!read(fd, text, sizeof text - 1);
+	close(fd);
+	is(text, "text", "with what is in it");
+	is_int(files_in(to), 1, "but no links");
+	ok(folder_copy(from, to) == -1 && errno == EEXIST,
+	    "never over what is there");
+	(void)!symlink(to, link_to);
+	ok(folder_remove(link_to) == -1 && files_in(to) == 1,
+	    "nor is one removed by a link to it");
+	unlink(link_to);
+	folder_remove(from);
+	folder_remove(to);
+	ok(folder_remove(to) == 0 && files_in(outer) == 0,
+	    "what is not there need not be removed");
+}
+
+int
+main(int argc, char **argv)
+{
+	if (argc > 1 && strcmp(argv[1], "litter") == 0)
+		be_litter();
+	snprintf(outer, sizeof outer, "/tmp/t_warden-XXXXXX");
+	if (mkdtemp(outer) == NULL)
+		bail_out("%s: %s", outer, strerror(errno));
+	test_in_order();
+	test_itself();
+	test_signals();
+	test_two();
+	test_links();
+	test_copy();
+	test_killed();
+	folder_remove(outer);
+	return done();
+}
