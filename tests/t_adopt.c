@@ -98,12 +98,17 @@ kill_lobbies(void)
 		kill(lobby[i], SIGKILL);
 }
 
-/* Its keepers live on with what they run. */
+/* Its keepers live on with what they run.  The master is who names lobbies. */
 static void
 kill_instance(void)
 {
+	pid_t lobby[WORKERS];
+	int i;
+
+	rig_watch_lobbies(&rig, lobby, WORKERS);
 	rig_kill(&rig);
-	kill_lobbies();
+	for (i = 0; i < WORKERS; i++)
+		kill(lobby[i], SIGKILL);
 }
 
 /* And its keepers, and with them all that runs. */
