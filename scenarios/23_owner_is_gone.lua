@@ -29,7 +29,9 @@ return sim.scenario {
                          on_unknown = "block" } },
   },
 
-  handler = sim.handler { effect = "append", service = sim.const(100) },
+  -- it is stopped between two renewals: one that is stopped in the middle of a write to the
+  -- ledger keeps all of its host from writing
+  handler = sim.handler { effect = "append", service = sim.const(50) },
 
   load = {
     sim.script {
