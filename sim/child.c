@@ -22,6 +22,7 @@
 struct child_private {
 	struct loop *loop;
 	struct child *child;
+	pid_t group;		/* whose leader it is, also when it has ended */
 	struct watch ended, out;
 	struct timer look;
 	size_t len;
@@ -111,6 +112,17 @@ out_ready(struct watch *w, uint32_t events)
 
 /* --- its end -------------------------------------------------------------- */
 
+/* The number of its group is anybody's now. */
+static void
+release(struct child_private *in)
+{
+	if (in->group == 0)
+		return;
+	child_group_drop(in->group);
+	child_warden_drop(in->group);
+	in->group = 0;
+}
+
 /* Others of its group may still write to its pipe: that stays. */
 static void
 leave(struct child *c)
@@ -124,14 +136,48 @@ leave(struct child *c)
 	loop_timer_stop(c->in->loop, &c->in->look);
 }
 
+/* The same as waitpid(2) says it. */
+static int
+status_of(const siginfo_t *info)
+{
+	switch (info->si_code) {
+	case CLD_EXITED:
+		return (info->si_status & 0xff) << 8;
+	case CLD_DUMPED:
+		return info->si_status | 0x80;
+	}
+	return info->si_status;
+}
+
+/*
+ * It is not reaped: its group's number stays its own until it is forgotten.
+ * False: it has not ended.
+ */
+static bool
+has_ended(struct child *c, int *status)
+{
+	siginfo_t info = { .si_pid = 0 };
+
+	if (waitid(P_PID, (id_t)c->pid, &info, WEXITED | WNOHANG | WNOWAIT) ==
+	    0) {
+		*status = status_of(&info);
+		return info.si_pid != 0;
+	}
+	if (errno == EINTR)
+		return false;
+	/* Somebody else has reaped it. */
+	release(c->in);
+	*status = 255 << 8;
+	return true;
+}
+
 /* What it said comes before its end. */
 static bool
-reap(struct child *c)
+look_for_end(struct child *c)
 {
-	int status = 255 << 8;	/* somebody else has reaped it */
-	pid_t pid = waitpid(c->pid, &status, WNOHANG);
+	int status;
 
-	if (pid == 0 || (pid == -1 && errno == EINTR))
+	if (!has_ended(c, &status))
 		return false;
 	leave(c);
 	c->pid = 0;
@@ -149,7 +195,7 @@ ended_ready(struct watch *w, uint32_t events)
 	    offsetof(struct child_private, ended));
 
 	(void)events;
-	reap(in->child);
+	look_for_end(in->child);
 }
 
 static void
@@ -160,7 +206,7 @@ look_due(struct timer *t, int64_t now_ms)
 	    offsetof(struct child_private, look));
 	struct loop *loop = in->loop;
 
-	if (!reap(in->child))
+	if (!look_for_end(in->child))
 		loop_timer(loop, t, now_ms + LOOK_MS);
 }
 
@@ -235,6 +281,13 @@ new_private(struct loop *loop, struct child *c)
 static int
 watch(struct child *c, int ours)
 {
+	c->in->group = c->pid;
+	if (!child_group_add(c->pid, c->name)) {
+		if (ours != -1)
+			close(ours);
+		errno = EAGAIN;
+		return -1;
+	}
 	if (ours != -1 && loop_watch(c->in->loop, &c->in->out, ours,
 	    EPOLLIN) == -1) {
 		close(ours);
@@ -295,17 +348,25 @@ child_signal(struct child *c, int signal)
 	return kill(c->pid, signal);
 }
 
-/* One in the kernel's hands may take long to die; it is not waited for then. */
+/*
+ * With all that is in its group.  One in the kernel's hands may take long to
+ * die; it is not waited for then.
+ */
 static void
 end(struct child *c)
 {
 	int64_t until_ms = idem_boot_ms(&idem_clock_real) + FORGET_MS;
+	pid_t leader = c->in->group;
+	int status;
 
-	kill(c->pid, SIGKILL);
-	while (waitpid(c->pid, &c->status, WNOHANG) == 0 &&
+	kill(-leader, SIGKILL);
+	while (waitpid(leader, &status, WNOHANG) == 0 &&
 	    idem_boot_ms(&idem_clock_real) < until_ms)
 		poll(NULL, 0, 1);
+	if (c->pid != 0)
+		c->status = status;
 	c->pid = 0;
+	release(c->in);
 }
 
 void
@@ -316,7 +377,7 @@ child_forget(struct child *c)
 	if (c->in == NULL)
 		return;
 	leave(c);
-	if (c->pid != 0)
+	if (c->in->group != 0)
 		end(c);
 	fd = c->in->out.fd;
 	if (fd != -1) {

@@ -34,7 +34,7 @@ struct child {
 	bool doomed;			/* somebody wants it to end */
 
 	/* To be set before. */
-	void (*ended)(struct child *);	/* reaped: pid is 0, status set */
+	void (*ended)(struct child *);	/* pid is 0, status set */
 	/* A line it wrote to 1 or 2, without its end; or NULL. */
 	void (*line)(struct child *, const char *text, size_t len);
 	void *arg;
@@ -46,7 +46,9 @@ struct child {
 int child_start(struct loop *, struct child *, const struct child_spec *);
 /* The process alone; -1 and errno. */
 int child_signal(struct child *, int signal);
-void child_forget(struct child *);	/* after it has ended; or kills it */
+/* It is killed, if it has not ended, and all that is left in its group; then
+   the group's number may become another's. */
+void child_forget(struct child *);
 
 /* --- all that bears a mark ------------------------------------------------ */
 
@@ -55,13 +57,15 @@ void child_forget(struct child *);	/* after it has ended; or kills it */
 /*
  * Live processes of this run whose lane is `lane` (NULL: any), at most max; how
  * many there are.  A zombie is none.  One that wiped its environment is found
- * only while it is a child, or in the process group, of one that did not.
+ * only while it is a child, or in the process group, of one that did not, or in
+ * the group of one of child_start.
  */
 size_t child_find(const char *lane, pid_t *pids, size_t max);
 /*
  * Stop them all (so that none can make another), look again until no more are
  * found, then SIGKILL until none is left, at most 2 s.  How many.  Those of
- * child_start are not reaped by it: `ended` is called in a later turn.
+ * child_start are not reaped by it: `ended` is called in a later turn.  What is
+ * in their groups, whether they have ended or not, is reached without a look.
  */
 size_t child_kill_all(const char *lane);
 size_t child_stop_all(const char *lane);	/* SIGSTOP, the same way */

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: ISC */
-#include "child.h"
+#include "child_private.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -18,6 +18,8 @@
 #define UNCLEAR_MAX 64u
 #define UNCLEAR_TRIES 20	/* an execve takes some 0.3 ms */
 #define STOP_TRIES 40
+#define STOP_MS 1000
+#define VFORK_MS 12
 #define KILL_MS 2000
 
 static void
@@ -212,6 +214,13 @@ look_again(struct look *k)
 		look_at(k, pids[i]);
 }
 
+static bool
+is_kin(const struct look *k, const struct child_stat *st)
+{
+	return is_known(k, st->parent) || is_known(k, st->group) ||
+	    child_group_has(st->group, k->lane);
+}
+
 /* One that has wiped its environment belongs to those that it is among. */
 static void
 add_kin(struct look *k)
@@ -222,8 +231,7 @@ add_kin(struct look *k)
 		before = k->n;
 		for (i = 0; i < k->unclear_n; i++)
 			if (!is_known(k, k->unclear[i].pid) &&
-			    (is_known(k, k->unclear[i].parent) ||
-			    is_known(k, k->unclear[i].group)))
+			    is_kin(k, &k->unclear[i]))
 				add(k, k->unclear[i].pid);
 	} while (k->n > before);
 }
@@ -303,50 +311,65 @@ signal_all(const struct band *b, int signal)
 	}
 }
 
-/*
- * None of them can be in the middle of a fork any more.  One that waits in
- * vfork for its child, which we have stopped, sleeps in the kernel for ever.
- */
 static bool
-all_rest(const struct band *b)
+are_all(const struct band *b, const char *states)
 {
 	struct child_stat st;
 	size_t i;
 
 	for (i = 0; i < b->n; i++)
-		if (child_stat(b->pids[i], &st) && strchr("TtZX", st.state) ==
+		if (child_stat(b->pids[i], &st) && strchr(states, st.state) ==
 		    NULL)
 			return false;
 	return true;
 }
 
+/*
+ * None of them can be in the middle of a fork any more.  One that waits in
+ * vfork for its child, which we have stopped, sleeps in the kernel for ever;
+ * the others stop as soon as the machine lets them.
+ */
 static void
-stop(struct band *b, const char *lane)
+await_rest(const struct band *b)
 {
-	unsigned tries, waits;
-	struct band now;
-	size_t i, before;
+	int64_t from_ms = now_ms(), took_ms = 0;
 
-	for (tries = 0; tries < STOP_TRIES; tries++) {
-		gather(&now, lane);
-		before = b->n;
-		for (i = 0; i < now.n; i++)
-			join(b, now.pids[i]);
-		if (b->n == before)
-			return;
-		signal_all(b, SIGSTOP);
-		for (waits = 0; waits < STOP_TRIES && !all_rest(b); waits++)
-			nap();
+	while (took_ms < STOP_MS &&
+	    !are_all(b, took_ms < VFORK_MS ? "TtZX" : "TtZXD")) {
+		nap();
+		took_ms = now_ms() - from_ms;
 	}
+}
+
+/*
+ * How many there were; `last`: those of the last look, all stopped.  Twice at
+ * least: where the end of one cuts the rest of its group off from us, the
+ * kernel lets those go on that have stopped (POSIX, orphaned groups).
+ */
+static size_t
+stop(struct band *all, struct band *last, const char *lane)
+{
+	size_t i, before, tries = 0;
+
+	all->n = 0;
+	do {
+		child_group_signal(lane, SIGSTOP);
+		gather(last, lane);
+		before = all->n;
+		for (i = 0; i < last->n; i++)
+			join(all, last->pids[i]);
+		signal_all(last, SIGSTOP);
+		await_rest(last);
+	} while (++tries < STOP_TRIES && (all->n > before || tries == 1));
+	return all->n;
 }
 
 size_t
 child_stop_all(const char *lane)
 {
-	struct band b = { .n = 0 };
+	struct band all, last;
 
-	stop(&b, lane);
-	return b.n;
+	return stop(&all, &last, lane);
 }
 
 /*
@@ -357,21 +380,21 @@ size_t
 child_kill_all(const char *lane)
 {
 	int64_t until_ms = now_ms() + KILL_MS;
-	struct band all = { .n = 0 }, now;
+	struct band all, now;
 	unsigned calm = 0;
 	size_t i;
 
-	stop(&all, lane);
-	signal_all(&all, SIGKILL);
-	while (calm < 2 && now_ms() < until_ms) {
-		gather(&now, lane);
-		calm = now.n == 0 ? calm + 1 : 0;
+	stop(&all, &now, lane);
+	do {
+		child_group_signal(lane, SIGKILL);
 		signal_all(&now, SIGKILL);
-		for (i = 0; i < now.n; i++)
-			join(&all, now.pids[i]);
 		if (now.n > 0)
 			nap();
-	}
+		gather(&now, lane);
+		calm = now.n == 0 ? calm + 1 : 0;
+		for (i = 0; i < now.n; i++)
+			join(&all, now.pids[i]);
+	} while (calm < 2 && now_ms() < until_ms);
 	return all.n;
 }
 
@@ -381,6 +404,7 @@ child_continue_all(const char *lane)
 	struct band b;
 
 	gather(&b, lane);
+	child_group_signal(lane, SIGCONT);
 	signal_all(&b, SIGCONT);
 	return b.n;
 }

@@ -25,4 +25,30 @@ struct child_start {
 /* The process; -1 and errno, of its execve too. */
 pid_t child_spawn(const struct child_start *);
 
+/* --- process groups (child_group.c) --------------------------------------- */
+
+/*
+ * Who forks and ends for ever is never found by a look at /proc; but a signal
+ * to its process group reaches it, for there the kernel lets no fork slip
+ * through.  So the groups of direct children are known.  A group's number
+ * cannot become another's while its leader is not reaped: that is not done
+ * until the child is forgotten.
+ *
+ * The lane is copied, cut to CHILD_NAME.  False: there is no room.
+ */
+bool child_group_add(pid_t id, const char *lane);
+void child_group_drop(pid_t id);	/* none such: nothing */
+void child_group_clear(void);
+/* lane NULL: any. */
+bool child_group_has(pid_t id, const char *lane);
+void child_group_signal(const char *lane, int signal);
+
+/*
+ * To the warden (warden.c), which ends these groups when the simulator is gone.
+ * The first is called by the child before it is a program: only what may be
+ * done after vfork(2).
+ */
+void child_warden_add(pid_t group);
+void child_warden_drop(pid_t group);
+
 #endif

@@ -122,6 +122,7 @@ become(const struct child_start *s, pid_t parent, volatile int *error)
 	/* The parent may have died before it could be its death that counts. */
 	if (getppid() != parent)
 		_exit(127);
+	child_warden_add(getpid());
 	if (take_descriptors(s) != 0)
 		goto failed;
 	if (s->folder != NULL && chdir(s->folder) != 0)
@@ -157,6 +158,8 @@ child_spawn(const struct child_start *s)
 		return pid;
 	while (pid != -1 && waitpid(pid, NULL, 0) == -1 && errno == EINTR)
 		;
+	if (pid != -1)
+		child_warden_drop(pid);
 	errno = failed;
 	return -1;
 }

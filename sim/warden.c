@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: ISC */
-#include "child.h"
+#include "child_private.h"
 #include "folder.h"
 
 #include <errno.h>
@@ -23,10 +23,15 @@
 #define LOOK_MS 10
 
 /*
- * What the simulator says to it, one byte, before it goes; nothing: it was
- * killed.
+ * What the simulator says to it: of the process groups that it makes, and
+ * before it goes; GONE is never said: it was killed.
  */
-enum word { GONE = 0, DONE = 'd', KEEP = 'k' };
+enum word { GONE, DONE, KEEP, ADD, DROP };
+struct message {
+	enum word word;
+	pid_t group;		/* ADD, DROP */
+};
+#define TELL_MS 500		/* a warden that was stopped is not waited for */
 
 /*
  * One a process, for all of its runs: it must be there before anything that it
@@ -79,19 +84,49 @@ make_folder(int socket, char folder[FOLDER_MAX])
 	(void)!send(socket, folder, FOLDER_MAX, MSG_NOSIGNAL);
 }
 
-static enum word
-await_word(int socket)
+static struct message
+hear(int socket)
 {
-	char word = GONE;
+	struct message m = { .word = GONE };
 	ssize_t n;
 
 	do {
-		n = recv(socket, &word, 1, 0);
+		n = recv(socket, &m, sizeof m, 0);
 	} while (n == -1 && errno == EINTR);
-	return n != 1 ? GONE : word == KEEP ? KEEP : DONE;
+	if (n != (ssize_t)sizeof m)
+		m.word = GONE;
+	return m;
+}
+
+/* How it goes. */
+static enum word
+await_word(int socket)
+{
+	struct message m;
+
+	for (;;) {
+		m = hear(socket);
+		switch (m.word) {
+		case ADD:
+			child_group_drop(m.group);	/* a word was lost */
+			(void)child_group_add(m.group, "");
+			break;
+		case DROP:
+			child_group_drop(m.group);
+			break;
+		case GONE:
+		case DONE:
+		case KEEP:
+			return m.word;
+		}
+	}
 }
 
 /*
+ * The groups' numbers are still theirs when the simulator has just ended: while
+ * it lived it had not reaped their leaders, and the kernel hands out all others
+ * before it comes to one again.  So that is done at once, and not again.
+ *
  * Nobody is told when a process is born: one that was on its way while we
  * looked shows itself soon.
  */
@@ -101,6 +136,8 @@ end_all(int64_t calm_ms)
 	const struct timespec look = { 0, LOOK_MS * 1000000L };
 	int64_t until_ms = now_ms() + CLEAN_MS, calm_since_ms = now_ms();
 
+	child_group_signal(NULL, SIGKILL);
+	child_group_clear();
 	do {
 		if (child_kill_all(NULL) > 0)
 			calm_since_ms = now_ms();
@@ -155,6 +192,7 @@ fork_blocked(void)
 const char *
 child_warden_start(void)
 {
+	const struct timeval wait = { 0, TELL_MS * 1000 };
 	int ends[2];
 
 	if (warden.pid != 0)
@@ -170,6 +208,7 @@ child_warden_start(void)
 	}
 	close(ends[1]);
 	warden.socket = ends[0];
+	setsockopt(ends[0], SOL_SOCKET, SO_SNDTIMEO, &wait, sizeof wait);
 	if (warden.pid == -1) {
 		warden.pid = 0;
 		close(ends[0]);
@@ -183,14 +222,35 @@ child_warden_start(void)
 	return NULL;
 }
 
+static void
+tell(enum word word, pid_t group)
+{
+	const struct message m = { .word = word, .group = group };
+	int error = errno;
+
+	if (warden.pid != 0)
+		(void)!send(warden.socket, &m, sizeof m, MSG_NOSIGNAL);
+	errno = error;
+}
+
+void
+child_warden_add(pid_t group)
+{
+	tell(ADD, group);
+}
+
+void
+child_warden_drop(pid_t group)
+{
+	tell(DROP, group);
+}
+
 void
 child_warden_end(bool keep)
 {
-	const char word = keep ? KEEP : DONE;
-
 	if (warden.pid == 0)
 		return;
-	(void)!send(warden.socket, &word, 1, MSG_NOSIGNAL);
+	tell(keep ? KEEP : DONE, 0);
 	close(warden.socket);
 	while (waitpid(warden.pid, NULL, 0) == -1 && errno == EINTR)
 		;

@@ -3,10 +3,14 @@
 
 #include "tap.h"
 
+#include <dirent.h>
+#include <poll.h>
+#include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
 #define WAIT_MS 5000
+#define CALM 10		/* looks: who forks and ends may be overlooked once */
 
 void
 child_rig_rest(void)
@@ -94,4 +98,34 @@ child_rig_lines(struct loop *loop, struct heard *h, size_t lines)
 		loop_turn(loop, until_ms);
 	if (h->lines < lines)
 		bail_out("%s says nothing", h->child.name);
+}
+
+size_t
+child_rig_group(pid_t group, const char *states)
+{
+	struct child_stat st;
+	struct dirent *entry;
+	size_t n = 0;
+	DIR *proc = opendir("/proc");
+
+	while (proc != NULL && (entry = readdir(proc)) != NULL)
+		n += child_stat((pid_t)strtol(entry->d_name, NULL, 10), &st) &&
+		    st.group == group && strchr(states, st.state) != NULL;
+	if (proc != NULL)
+		closedir(proc);
+	return n;
+}
+
+bool
+child_rig_none(pid_t group, const char *states)
+{
+	int64_t until_ms = now_ms() + WAIT_MS;
+	int calm = 0;
+
+	while (calm < CALM && now_ms() < until_ms) {
+		calm = child_rig_group(group, states) == 0 ? calm + 1 : 0;
+		if (calm == 0)
+			poll(NULL, 0, 5);
+	}
+	return calm == CALM;
 }

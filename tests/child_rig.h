@@ -32,4 +32,10 @@ int child_rig_start(struct loop *, struct heard *, const char *lane,
 bool child_rig_ended(struct loop *, struct heard *);
 void child_rig_lines(struct loop *, struct heard *, size_t);
 
+/* How many of a process group are in one of these states. */
+size_t child_rig_group(pid_t group, const char *states);
+/* Wait until there is none, look after look; false: not in time.  Zombies are
+   init's to reap, in its own time. */
+bool child_rig_none(pid_t group, const char *states);
+
 #endif

@@ -2,6 +2,7 @@
 #include "child.h"
 
 #include "chance.h"
+#include "child_rig.h"
 #include "folder.h"
 #include "tap.h"
 
@@ -27,6 +28,7 @@
  */
 #define KILLS 30
 #define TOGETHER 5
+#define RUNNERS 5
 #define KILL_WITHIN_US 30000
 #define GONE_MS 2000
 #define WAIT_MS 10000
@@ -90,11 +92,36 @@ be_litter(void)
 	_exit(0);
 }
 
+/* Each makes the next and ends: a look at /proc always comes too late. */
+static _Noreturn void
+be_bare_runner(void)
+{
+	for (;;)
+		if (fork() != 0)
+			_exit(0);
+}
+
+/* One without a mark.  The file's name is the number of its group. */
+static _Noreturn void
+be_runner(void)
+{
+	char self[] = "/proc/self/exe", runs[] = "bare-runner", path[96];
+	char *argv[] = { self, runs, NULL }, *none[] = { NULL };
+
+	snprintf(path, sizeof path, "%s/group-%d", getenv("TMPDIR"),
+	    (int)getpgrp());
+	close(open(path, O_WRONLY | O_CREAT | O_CLOEXEC, 0600));
+	execve(self, argv, none);
+	_exit(127);
+}
+
+static const char *role = "litter";	/* of those that are started */
+
 /* Starts one after the other, until it is killed or `n` are there. */
 static void
 start_litter(int n)
 {
-	const char *argv[] = { "/proc/self/exe", "litter", NULL };
+	const char *argv[] = { "/proc/self/exe", role, NULL };
 	struct child_spec spec = { .name = "g1", .argv = argv, .pass = -1 };
 	struct loop *loop = loop_new(&idem_clock_real);
 	static struct child children[8];
@@ -438,6 +465,53 @@ test_itself(void)
 	ok(!is_alive(pid), "and itself");
 }
 
+/* The group whose number is in a file's name there, when its leader has ended;
+   0: not in time. */
+static pid_t
+await_group(const char *path)
+{
+	int64_t from_ms = now_ms();
+	struct dirent *entry;
+	pid_t group = 0;
+	DIR *folder;
+
+	while ((group == 0 || is_alive(group)) &&
+	    now_ms() - from_ms < WAIT_MS) {
+		folder = opendir(path);
+		while (folder != NULL && (entry = readdir(folder)) != NULL)
+			if (strncmp(entry->d_name, "group-", 6) == 0)
+				group = (pid_t)strtol(entry->d_name + 6, NULL,
+				    10);
+		if (folder != NULL)
+			closedir(folder);
+		poll(NULL, 0, 1);
+	}
+	return group;
+}
+
+static void
+test_runner(void)
+{
+	struct simulator s;
+	int64_t took_ms;
+	char folder[64];
+	pid_t group;
+	int i, clean = 0;
+
+	role = "runner";
+	for (i = 0; i < RUNNERS; i++) {
+		start(&s, 1, false);
+		await_folder(&s, folder);
+		group = await_group(folder);
+		over(&s);
+		clean += group != 0 && child_rig_none(group, "RSDT") &&
+		    await_nothing(s.pid, &took_ms);
+	}
+	role = "litter";
+	is_int(clean, RUNNERS,
+	    "who for ever forks and ends is ended with a killed simulator");
+}
+
 static void
 test_two(void)
 {
@@ -489,57 +563,24 @@ test_links(void)
 	folder_remove(outside);
 }
 
-static void
-test_copy(void)
-{
-	char from[96], to[96], link_to[96], path[128], text[8] = "";
-	int fd;
-
-	snprintf(from, sizeof from, "%s/from", outer);
-	snprintf(to, sizeof to, "%s/to", outer);
-	snprintf(link_to, sizeof link_to, "%s/link", outer);
-	snprintf(path, sizeof path, "%s/deeper", from);
-	mkdir(from, 0700);
-	mkdir(path, 0700);
-	snprintf(path, sizeof path, "%s/deeper/file", from);
-	fd = open(path, O_WRONLY | O_CREAT | O_CLOEXEC, 0600);
-	(void)!write(fd, "text", 4);
-	close(fd);
-	snprintf(path, sizeof path, "%s/link", from);
-	(void)!symlink("deeper/file", path);
-	is_int(folder_copy(from, to), 0, "a folder is copied");
-	snprintf(path, sizeof path, "%s/deeper/file", to);
-	fd = open(path, O_RDONLY | O_CLOEXEC);
-	(void)!read(fd, text, sizeof text - 1);
-	close(fd);
-	is(text, "text", "with what is in it");
-	is_int(files_in(to), 1, "but no links");
-	ok(folder_copy(from, to) == -1 && errno == EEXIST,
-	    "never over what is there");
-	(void)!symlink(to, link_to);
-	ok(folder_remove(link_to) == -1 && files_in(to) == 1,
-	    "nor is one removed by a link to it");
-	unlink(link_to);
-	folder_remove(from);
-	folder_remove(to);
-	ok(folder_remove(to) == 0 && files_in(outer) == 0,
-	    "what is not there need not be removed");
-}
-
 int
 main(int argc, char **argv)
 {
 	if (argc > 1 && strcmp(argv[1], "litter") == 0)
 		be_litter();
+	if (argc > 1 && strcmp(argv[1], "runner") == 0)
+		be_runner();
+	if (argc > 1 && strcmp(argv[1], "bare-runner") == 0)
+		be_bare_runner();
 	snprintf(outer, sizeof outer, "/tmp/t_warden-XXXXXX");
 	if (mkdtemp(outer) == NULL)
 		bail_out("%s: %s", outer, strerror(errno));
 	test_in_order();
 	test_itself();
 	test_signals();
+	test_runner();
 	test_two();
 	test_links();
-	test_copy();
 	test_killed();
 	folder_remove(outer);
 	return done();
