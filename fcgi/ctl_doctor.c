@@ -188,7 +188,8 @@ examine(struct ctl *c, struct asked *a)
 
 	times.run_ms = (int64_t)c->limit_ms + c->grace_ms;
 	ask_ledger(c, a);
-	if (doctor_look_runs(c->conf, &a->runs))
+	if (doctor_look_runs(c->conf, a->history_known ? &a->history : NULL,
+	    &a->runs))
 		a->facts.runs = &a->runs;
 	a->routes = doctor_look_routes(c->conf);
 	if (a->routes == NULL || !ask_redis(c, a))

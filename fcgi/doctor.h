@@ -39,7 +39,8 @@ enum doctor_check {
 	/* the run folder, and what lies in it */
 	DOCTOR_RUNS, DOCTOR_RUNS_MISSING, DOCTOR_RUNS_NETWORK,
 	DOCTOR_RUNS_MEMORY, DOCTOR_RUNS_LOCKS, DOCTOR_RUNS_SPACE,
-	DOCTOR_RESERVE, DOCTOR_RUNS_LEFT, DOCTOR_UNKNOWN_KEYS,
+	DOCTOR_RESERVE, DOCTOR_RUNS_LEFT, DOCTOR_RUNS_STRAY,
+	DOCTOR_UNKNOWN_KEYS,
 	/* tokens */
 	DOCTOR_KEYS_FILE, DOCTOR_KEYS_MODE, DOCTOR_KEYS_AGE, DOCTOR_LIFE_SHORT,
 	DOCTOR_LIFE_LONG,
@@ -198,6 +199,8 @@ struct doctor_runs {
 	int64_t left;		/* runs that nobody holds, to be settled */
 	int64_t unknown;	/* notes of unknown keys that are not the
 				   ledger's */
+	int64_t stray;		/* of either kind, of a store that is none of
+				   the configuration's; not among the above */
 };
 
 struct doctor_tokens {

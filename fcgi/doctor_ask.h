@@ -62,8 +62,9 @@ void doctor_node_hide(struct doctor_server *, const char *what);
 
 /* --- doctor_runs.c: the run folder ---------------------------------------- */
 
-/* False: there is none. */
-bool doctor_look_runs(const struct conf *, struct doctor_runs *);
+/* ledger: the history of the ledger; NULL: not known.  False: there is none. */
+bool doctor_look_runs(const struct conf *, const struct idem_history *ledger,
+    struct doctor_runs *);
 
 /* --- doctor_look.c: files and the configuration --------------------------- */
 

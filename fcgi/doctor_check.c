@@ -198,6 +198,14 @@ static const struct doctor_meaning meanings[DOCTOR_CHECKS] = {
 	    "their lobby or keeper died; idemd settles them within a second "
 	    "or so, once their store answers", NO_PROMISE,
 	    "if they stay, start idemd; idemctl unknown lists them" },
+	[DOCTOR_RUNS_STRAY] = { "runs.stray",
+	    "the ledger or the Redis that they were claimed in is not the one "
+	    "that is configured here, so idemd cannot settle them, nor idemctl "
+	    "unknown list them; whether they took effect is not known, and "
+	    "their keys are not blocked here", "settled",
+	    "name all stores (--config FILE); put that one back into the "
+	    "configuration until they are settled; if it is gone for good, "
+	    "stop idemd and remove their files (doc/operations.md)" },
 	[DOCTOR_UNKNOWN_KEYS] = { "keys.unknown",
 	    "nobody can say whether they took effect, and their clients get "
 	    "409 until somebody looks", NO_PROMISE,

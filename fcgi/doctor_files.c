@@ -194,6 +194,10 @@ doctor_judge_runs(const struct doctor_runs *r, struct doctor_findings *f)
 		doctor_find(f, r->left > 0 ? DOCTOR_NOTE : DOCTOR_OK,
 		    DOCTOR_RUNS_LEFT, "runs: %" PRId64 " that nobody holds",
 		    r->left);
+	if (r->stray != DOCTOR_UNKNOWN)
+		doctor_find(f, r->stray > 0 ? DOCTOR_WARN : DOCTOR_OK,
+		    DOCTOR_RUNS_STRAY, "runs: %" PRId64 " of a store that is "
+		    "not configured", r->stray);
 	judge_unknown("runs", r->unknown, " of other stores are noted on this "
 	    "host", f);
 }

@@ -4,6 +4,7 @@
 #include "journal.h"
 #include "run_lock.h"
 #include "store.h"
+#include "stores.h"
 
 #include <errno.h>
 #include <stdio.h>
@@ -40,34 +41,47 @@ look_at_locks(int folder, struct doctor_runs *r)
 	flock(folder, LOCK_UN);
 }
 
-static bool
-is_counted(int folder, bool unknown, const struct idem_owner *owner)
+/* The ledger's unknown keys are counted in the ledger. */
+static void
+count_one(const struct conf *c, const struct idem_history *ledger,
+    const struct idem_evidence *e, bool unknown, struct doctor_runs *r)
 {
-	struct idem_evidence e;
-
-	idem_evidence(folder, owner, &e, NULL);
-	if (unknown)
-		return e.noted && strncmp(e.note.store, "ledger", 6) != 0;
-	return e.noted && e.lock == IDEM_RUN_FREE;
+	if (!e->noted || (!unknown && e->lock != IDEM_RUN_FREE))
+		return;
+	if (!stores_mark_is_of(e->note.store, c, ledger))
+		r->stray++;
+	else if (!unknown)
+		r->left++;
+	else if (strncmp(e->note.store, "ledger", 6) != 0)
+		r->unknown++;
 }
 
-static int64_t
-count(int folder, bool unknown)
+static void
+count(const struct conf *c, const struct idem_history *ledger, int folder,
+    struct doctor_runs *r)
 {
 	struct idem_journal_walk w;
+	struct idem_evidence e;
 	struct idem_owner owner;
-	int64_t n = 0;
+	int unknown;
 
-	if (!idem_journal_walk(folder, unknown, &w))
-		return DOCTOR_UNKNOWN;
-	while (idem_journal_next(&w, &owner))
-		n += is_counted(folder, unknown, &owner);
-	idem_journal_walk_end(&w);
-	return n;
+	r->left = r->unknown = r->stray = 0;
+	for (unknown = 0; unknown < 2; unknown++) {
+		if (!idem_journal_walk(folder, unknown != 0, &w)) {
+			r->left = r->unknown = r->stray = DOCTOR_UNKNOWN;
+			return;
+		}
+		while (idem_journal_next(&w, &owner)) {
+			idem_evidence(folder, &owner, &e, NULL);
+			count_one(c, ledger, &e, unknown != 0, r);
+		}
+		idem_journal_walk_end(&w);
+	}
 }
 
 bool
-doctor_look_runs(const struct conf *c, struct doctor_runs *r)
+doctor_look_runs(const struct conf *c, const struct idem_history *ledger,
+    struct doctor_runs *r)
 {
 	char *path = idem_run_folder_path(c->run, c->ledger);
 	int folder;
@@ -80,7 +94,8 @@ doctor_look_runs(const struct conf *c, struct doctor_runs *r)
 		.free = DOCTOR_UNKNOWN,
 		.reserve = (int64_t)c->reserve,
 		.left = DOCTOR_UNKNOWN,
-		.unknown = DOCTOR_UNKNOWN
+		.unknown = DOCTOR_UNKNOWN,
+		.stray = DOCTOR_UNKNOWN
 	};
 	snprintf(r->path, sizeof r->path, "%s", path);
 	free(path);
@@ -92,8 +107,7 @@ doctor_look_runs(const struct conf *c, struct doctor_runs *r)
 		return true;
 	look_at_system(folder, r);
 	look_at_locks(folder, r);
-	r->left = count(folder, false);
-	r->unknown = count(folder, true);
+	count(c, ledger, folder, r);
 	close(folder);
 	return true;
 }

@@ -85,6 +85,14 @@ struct idem_store *stores_marked(const struct stores *, const char *mark);
 /* Of a Redis, for its mark.  False: no memory. */
 bool stores_place(const struct conf_redis *, char place[STORES_PLACE]);
 /*
+ * Is it the mark of a store that a daemon of this configuration has?  ledger:
+ * its ledger's history; NULL: not known, any is taken for it.  A memory is
+ * always taken for one, for only a daemon knows its own; so is a Redis without
+ * memory to tell.
+ */
+bool stores_mark_is_of(const char *mark, const struct conf *,
+    const struct idem_history *ledger);
+/*
  * Since when the clock of a shared store has run steadily under our eyes, in
  * its own time (skew.h); of a cluster, that of the key's node.  now_ms: what it
  * has just said, if nothing else is known.  0: one that is ours.

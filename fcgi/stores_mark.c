@@ -45,6 +45,26 @@ mark_file(struct idem_store *store, const char *kind, char *to, size_t size)
 	snprintf(to, size, "%s %s", kind, hex);
 }
 
+bool
+stores_mark_is_of(const char *mark, const struct conf *conf,
+    const struct idem_history *ledger)
+{
+	char hex[2 * IDEM_HISTORY_LEN + 1], place[STORES_PLACE];
+	const char *where = strrchr(mark, ' ');
+
+	if (strncmp(mark, "memory", 6) == 0)
+		return true;
+	if (strncmp(mark, "ledger", 6) == 0) {
+		if (conf->ledger == NULL || ledger == NULL)
+			return conf->ledger != NULL;
+		idem_hex(ledger->at, sizeof ledger->at, hex);
+		return where != NULL && strcmp(where + 1, hex) == 0;
+	}
+	if (conf->shared == NULL || !stores_place(conf->shared, place))
+		return conf->shared != NULL;
+	return where != NULL && strcmp(where + 1, place) == 0;
+}
+
 void
 stores_mark(const struct stores *s, const struct idem_store *store, char *to,
     size_t size)

@@ -64,7 +64,7 @@ static const struct field runs_fields[] = {
 	F(doctor_runs, locks, TRUTH), F(doctor_runs, system, TEXT),
 	F(doctor_runs, network, TEXT), F(doctor_runs, free, NUMBER),
 	F(doctor_runs, reserve, NUMBER), F(doctor_runs, left, NUMBER),
-	F(doctor_runs, unknown, NUMBER),
+	F(doctor_runs, unknown, NUMBER), F(doctor_runs, stray, NUMBER),
 };
 
 static const struct field tokens_fields[] = {
@@ -323,7 +323,7 @@ static const char good_ledger[] = "sqlite=3051003 mode=0600 owner=33 "
     "folder_owner=33 lock_owner=33 run_mode=0700 run_owner=33 us=33 "
     "system=ext4 free=9000000000 unknown=0";
 static const char good_runs[] = "there=yes locks=yes system=ext4 "
-    "free=9000000000 reserve=67108864 left=0 unknown=0";
+    "free=9000000000 reserve=67108864 left=0 unknown=0 stray=0";
 static const char good_tokens[] = "mode=0600 keys=2 age_ms=1000000 "
     "life_ms=3600000";
 static const char good_route[] = "arbiter=0 on_outage=0 on_unknown=0 scheme=0";
@@ -368,8 +368,8 @@ static const struct {
 	{ LEDGER, "unknown=-", "", "not that they could not be counted" },
 	{ RUNS, "", "", "nothing of runs that are as they should be" },
 	{ RUNS, "there=no", "note runs.missing", "that their folder is gone" },
-	{ RUNS, "error=denied locks=0 system= free=- left=- unknown=-",
-	  "fail runs.open", "that it cannot be opened" },
+	{ RUNS, "error=denied locks=0 system= free=- left=- unknown=- "
+	  "stray=-", "fail runs.open", "that it cannot be opened" },
 	{ RUNS, "network=nfs", "fail runs.network", "one over a network" },
 	{ RUNS, "locks=no", "fail runs.locks", "one without locks" },
 	{ RUNS, "system=tmpfs", "note runs.memory", "one in memory" },
@@ -381,6 +381,8 @@ static const struct {
 	{ RUNS, "reserve=0 free=1", "warn runs.reserve",
 	  "that nobody looks at it" },
 	{ RUNS, "left=2", "note runs.left", "runs that nobody holds" },
+	{ RUNS, "stray=1", "warn runs.stray",
+	  "runs of a store that is not configured" },
 	{ RUNS, "unknown=1", "warn keys.unknown",
 	  "unknown keys of other stores" },
 	{ TOKENS, "", "", "nothing of tokens that are as they should be" },

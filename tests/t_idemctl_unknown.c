@@ -342,6 +342,25 @@ test_away(void)
 	    "with its notes");
 }
 
+/*
+ * In the files two runs are of a daemon's memory.  The others that nobody holds
+ * are of a ledger that is not this one, and of a Redis that is not named.
+ */
+static void
+test_doctor(void)
+{
+	const char *out;
+
+	ctl_run(&out, "doctor");
+	has(out, "note  runs: 2 that nobody holds: ", "the doctor counts runs "
+	    "that are to be settled");
+	has(out, "warn  runs: 10 of a store that is not configured: the ledger "
+	    "or the Redis that they were claimed in", "and apart from them "
+	    "those that nobody can");
+	has(out, "ok    runs: 0 unknown keys of other stores", "likewise "
+	    "unknown ones");
+}
+
 static void
 test_show(void)
 {
@@ -502,6 +521,7 @@ main(void)
 	test_table();
 	test_json();
 	test_away();
+	test_doctor();
 	test_show();
 	test_output();
 	test_resolve();

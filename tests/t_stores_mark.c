@@ -94,6 +94,37 @@ test_round(void)
 	    5000), 0, "a ledger's clock is ours: it is always believed");
 }
 
+static void
+test_configured(void)
+{
+	static const struct idem_history mine = { { 1 } };
+	struct conf_redis redis = {
+		.where = here.where, .prefix = here.prefix
+	};
+	const struct conf both = { .ledger = "/l", .shared = &redis };
+	const struct conf none = { .ledger = NULL };
+	char place[STORES_PLACE], mark[STORES_MARK];
+
+	place_of(&here, place);
+	ok(stores_mark_is_of("ledger 0100000000000000", &both, &mine),
+	    "the ledger that is configured is known by its mark");
+	ok(!stores_mark_is_of("ledger 0200000000000000", &both, &mine),
+	    "and another one in its place");
+	ok(stores_mark_is_of("ledger 0200000000000000", &both, NULL),
+	    "unless it cannot be opened");
+	ok(!stores_mark_is_of("ledger 0100000000000000", &none, NULL),
+	    "without one a ledger's is a stranger's");
+	snprintf(mark, sizeof mark, "redis script %s", place);
+	ok(stores_mark_is_of(mark, &both, &mine), "so with Redis");
+	ok(!stores_mark_is_of(mark, &none, NULL), "and without");
+	snprintf(mark, sizeof mark, "token %s", place);
+	ok(stores_mark_is_of(mark, &both, &mine), "and with its tokens");
+	ok(!stores_mark_is_of("redis script 00", &both, &mine),
+	    "a Redis elsewhere is a stranger");
+	ok(stores_mark_is_of("memory 00", &none, NULL),
+	    "a daemon's memory never is");
+}
+
 int
 main(void)
 {
@@ -107,5 +138,6 @@ main(void)
 		    places[i].what);
 	}
 	test_round();
+	test_configured();
 	return done();
 }
