@@ -49,8 +49,6 @@ answer_save(struct idem_head *h, struct idem_bytes body, uint64_t len,
 		.kept = kept
 	};
 	bool bodyless = answer_is_bodyless(h->code, head);
-	struct idem_blob *blob = NULL;
-	struct idem_buf buf = { 0 };
 
 	/* So that fronts see a cut (doc/design.md, 4). */
 	if (!h->has_length && !bodyless)
@@ -59,11 +57,7 @@ answer_save(struct idem_head *h, struct idem_bytes body, uint64_t len,
 	saved.lines = idem_buf_bytes(&h->lines);
 	if (kept && !bodyless)
 		saved.body = body;
-	idem_saved_write(&buf, &saved);
-	if (idem_buf_ok(&h->lines) && idem_buf_ok(&buf))
-		blob = idem_blob_new(idem_buf_bytes(&buf));
-	idem_buf_free(&buf);
-	return blob;
+	return idem_buf_ok(&h->lines) ? idem_saved_blob(&saved) : NULL;
 }
 
 /* --- from the journal ----------------------------------------------------- */

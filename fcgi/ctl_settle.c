@@ -47,8 +47,6 @@ save(struct idem_head *head, struct idem_bytes body)
 		.status = idem_buf_bytes(&head->status),
 		.kept = !head->no_store,
 	};
-	struct idem_blob *blob = NULL;
-	struct idem_buf out = { 0 };
 
 	if (!head->has_length && head->code != 204 && head->code != 304)
 		idem_buf_printf(&head->lines, "Content-Length: %zu\r\n",
@@ -56,11 +54,7 @@ save(struct idem_head *head, struct idem_bytes body)
 	saved.lines = idem_buf_bytes(&head->lines);
 	if (saved.kept)
 		saved.body = body;
-	idem_saved_write(&out, &saved);
-	if (idem_buf_ok(&head->lines) && idem_buf_ok(&out))
-		blob = idem_blob_new(idem_buf_bytes(&out));
-	idem_buf_free(&out);
-	return blob;
+	return idem_buf_ok(&head->lines) ? idem_saved_blob(&saved) : NULL;
 }
 
 static int

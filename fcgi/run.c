@@ -294,16 +294,17 @@ run_saved(struct run *r, size_t kept_max, bool *kept)
 {
 	bool bodyless = answer_is_bodyless(r->head.code, r->visit->head);
 	struct idem_blob *blob = NULL;
-	struct idem_buf body = { 0 };
+	struct idem_buf room = { 0 };
+	struct idem_bytes body = { NULL, 0 };
 
 	*kept = r->body.len <= kept_max && !r->head.no_store;
 	if (*kept && !bodyless)
-		spool_copy(&r->body, &body);
+		body = spool_whole(&r->body, &room);
 	if (r->page != NULL)	/* its own length is gone from its lines */
 		r->head.has_length = false;
-	if (idem_buf_ok(&body))
-		blob = answer_save(&r->head, idem_buf_bytes(&body),
-		    r->body.len, *kept, r->visit->head);
-	idem_buf_free(&body);
+	if (idem_buf_ok(&room))
+		blob = answer_save(&r->head, body, r->body.len, *kept,
+		    r->visit->head);
+	idem_buf_free(&room);
 	return blob;
 }

@@ -227,6 +227,15 @@ spool_copy(const struct spool *s, struct idem_buf *buf)
 	}
 }
 
+struct idem_bytes
+spool_whole(const struct spool *s, struct idem_buf *buf)
+{
+	if (s->fd == -1)
+		return idem_buf_bytes(&s->memory);
+	spool_copy(s, buf);
+	return idem_buf_bytes(buf);
+}
+
 void
 spool_free(struct spool *s)
 {

@@ -37,6 +37,9 @@ int spool_input_copy(const struct spool *);
 bool spool_read_at(int fd, void *at, size_t len, uint64_t from);
 /* Append all of it; errors stick in the buf. */
 void spool_copy(const struct spool *, struct idem_buf *);
+/* All of it: borrowed from the spool while it is in memory, else appended to an
+   empty buf, as above. */
+struct idem_bytes spool_whole(const struct spool *, struct idem_buf *);
 void spool_free(struct spool *);
 
 #endif

@@ -13,6 +13,9 @@ size_for(const struct idem_buf *b, size_t need)
 {
 	size_t size = b->size > 0 ? b->size : SIZE_FIRST;
 
+	/* What comes first is often all. */
+	if (b->size == 0 && need > size)
+		size = need;
 	while (size < need)
 		size = size > SIZE_MAX / 2 ? need : size * 2;
 	if (b->max > 0 && size > b->max)

@@ -2,6 +2,7 @@
 #include "saved.h"
 
 #include <assert.h>
+#include <string.h>
 
 enum {
 	HAS_STATUS = 1,
@@ -17,8 +18,9 @@ is_sound(const struct idem_saved *s)
 	    (s->kept || s->body.len == 0);
 }
 
-void
-idem_saved_write(struct idem_buf *out, const struct idem_saved *s)
+/* All but its three parts. */
+static void
+write_lengths(struct idem_buf *out, const struct idem_saved *s)
 {
 	int flags = (s->has_status ? HAS_STATUS : 0) | (s->kept ? KEPT : 0);
 
@@ -30,9 +32,49 @@ idem_saved_write(struct idem_buf *out, const struct idem_saved *s)
 	idem_buf_u32(out, (uint32_t)s->status.len);
 	idem_buf_u32(out, (uint32_t)s->lines.len);
 	idem_buf_u64(out, s->body.len);
+}
+
+void
+idem_saved_write(struct idem_buf *out, const struct idem_saved *s)
+{
+	write_lengths(out, s);
 	idem_buf_append(out, s->status.at, s->status.len);
 	idem_buf_append(out, s->lines.at, s->lines.len);
 	idem_buf_append(out, s->body.at, s->body.len);
+}
+
+static uint8_t *
+copy(uint8_t *to, struct idem_bytes from)
+{
+	if (from.len > 0)
+		memcpy(to, from.at, from.len);
+	return to + from.len;
+}
+
+/*
+ * Many of these stay for long.  A buffer that grows, and is freed once it is
+ * copied, would leave a hole beside each that fits nothing.
+ */
+struct idem_blob *
+idem_saved_blob(const struct idem_saved *s)
+{
+	struct idem_buf lengths = { 0 };
+	struct idem_blob *blob = NULL;
+	size_t parts;
+	uint8_t *to;
+
+	write_lengths(&lengths, s);
+	parts = lengths.len + s->status.len + s->lines.len;
+	if (idem_buf_ok(&lengths) && s->body.len <= SIZE_MAX - parts)
+		blob = idem_blob_room(parts + s->body.len);
+	if (blob != NULL) {
+		to = copy(blob->at, idem_buf_bytes(&lengths));
+		to = copy(to, s->status);
+		to = copy(to, s->lines);
+		copy(to, s->body);
+	}
+	idem_buf_free(&lengths);
+	return blob;
 }
 
 bool

@@ -2,7 +2,7 @@
 #ifndef IDEM_SAVED_H
 #define IDEM_SAVED_H
 
-#include "buf.h"
+#include "blob.h"
 
 #define IDEM_SAVED_VERSION 1
 
@@ -24,6 +24,10 @@ struct idem_saved {
 
 /* Append one; errors stick in the buf. */
 void idem_saved_write(struct idem_buf *, const struct idem_saved *);
+
+/* The same in a blob of just its size, without a copy beside it; NULL: out of
+   memory. */
+struct idem_blob *idem_saved_blob(const struct idem_saved *);
 
 /*
  * Read one; what is read borrows from the bytes.  False, and nothing set, if

@@ -9,6 +9,7 @@
 static void
 test_append(void)
 {
+	static const uint8_t bytes[1000] = { 7 };
 	struct idem_buf b = { 0 };
 	size_t i;
 
@@ -26,12 +27,19 @@ test_append(void)
 	idem_buf_drop(&b, 11);
 	is_int((long long)b.len, 0, "dropping more than there is empties it");
 	i = b.size;
+	ok(i < 2048, "and takes little more room than they need");
 	idem_buf_clear(&b);
 	ok(b.size == i && b.at != NULL, "clear keeps the room");
 	idem_buf_free(&b);
 	ok(b.at == NULL && b.size == 0, "free leaves zeroes");
 	idem_buf_free(&b);
 	ok(b.at == NULL, "free of an empty buf does nothing");
+	idem_buf_append(&b, bytes, 1000);
+	is_int((long long)b.size, 1000, "a long first append takes as much room "
+	    "as it needs");
+	idem_buf_u8(&b, 1);
+	ok(b.size >= 2000 && b.at[0] == 7, "and the next one twice that");
+	idem_buf_free(&b);
 }
 
 static void

@@ -86,6 +86,19 @@ read_only_whole(struct idem_buf *b)
 }
 
 static void
+check_blob(const char *what, const struct idem_saved *s,
+    const struct idem_buf *b)
+{
+	struct idem_blob *blob = idem_saved_blob(s);
+
+	if (blob == NULL)
+		bail_out("out of memory");
+	is_bytes(blob->at, blob->len, b->at, b->len,
+	    "%s is the same in a blob", what);
+	idem_blob_drop(blob);
+}
+
+static void
 check_rows(void)
 {
 	struct idem_saved s, r;
@@ -101,6 +114,7 @@ check_rows(void)
 		    "bytes", answers[i].what, HEAD_LEN);
 		ok(idem_saved_read(idem_buf_bytes(&b), &r) && same(&r, &s),
 		    "%s is read as it was written [idem:D4]", answers[i].what);
+		check_blob(answers[i].what, &s, &b);
 		ok(read_only_whole(&b), "%s is read only whole",
 		    answers[i].what);
 		idem_buf_free(&b);

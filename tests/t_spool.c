@@ -75,6 +75,8 @@ is_empty(const struct spool *s)
 static void
 check_sizes(void)
 {
+	struct idem_buf room = { 0 };
+	struct idem_bytes whole;
 	struct spool s;
 	size_t i;
 	int fd;
@@ -87,6 +89,13 @@ check_sizes(void)
 		    s.memory.len == (sizes[i].file ? 0 : sizes[i].len),
 		    "%s is kept in %s", sizes[i].what,
 		    sizes[i].file ? "a file" : "memory");
+		whole = spool_whole(&s, &room);
+		ok(whole.len == sizes[i].len && idem_buf_ok(&room) &&
+		    (whole.len == 0 || memcmp(whole.at, text, whole.len) ==
+		    0) && (room.at != NULL) == sizes[i].file,
+		    "%s is there whole, and %s", sizes[i].what,
+		    sizes[i].file ? "read" : "not copied");
+		idem_buf_free(&room);
 		fd = spool_fd(&s);
 		ok(fd != -1 && reads(fd, sizes[i].len),
 		    "%s is read from the start", sizes[i].what);
