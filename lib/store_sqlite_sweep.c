@@ -6,8 +6,8 @@
 
 /*
  * Writers wait while a sweep writes, at most 5 ms: so it stops after SWEEP_MS,
- * and after SWEEP_BYTES of answers, since each page that they leave is written
- * once more; the rest is for the commit.  What there is to do is looked for
+ * and after SWEEP_BYTES of answers, since each page that they leave is read
+ * first; the rest is for the commit.  What there is to do is looked for
  * before, when nobody waits; then it is found at once.
  */
 #define SWEEP_MS 2

@@ -20,6 +20,8 @@
 #define FEW 1000
 #define CLAIMS 1500
 #define PAGES 200		/* of a sweep: what others wait for */
+#define LONG_PAGES 20		/* of one of long answers: it writes little, */
+#define LONG_READS 200		/* but reads what it lets go of: half a MiB */
 #define READS 20		/* of a claim: the way down its indexes */
 #define CALLS_MAX 100000
 
@@ -105,7 +107,8 @@ run(struct trace *t, const char *line, const char *want, const char *what)
 /* --- sweeping ------------------------------------------------------------- */
 
 struct swept {
-	struct figures writes, delay;	/* of a sweep; of a claim beside it */
+	struct figures writes, reads;	/* of a sweep */
+	struct figures delay;		/* of a claim beside it */
 	long long rows;
 };
 
@@ -115,6 +118,7 @@ sweep_once(struct trace *t, struct swept *s)
 {
 	struct trace_asked sweep, asked;
 	int64_t before = (int64_t)fault_vfs_logged();
+	int64_t reads_before = (int64_t)fault_vfs_reads();
 	int64_t began_us = now_us();
 
 	trace_start(t, "sweep", &sweep);
@@ -123,6 +127,7 @@ sweep_once(struct trace *t, struct swept *s)
 	add(&s->delay, now_us() - began_us);
 	trace_await(t, &sweep);
 	add(&s->writes, (int64_t)fault_vfs_logged() - before);
+	add(&s->reads, (int64_t)fault_vfs_reads() - reads_before);
 	s->rows += atoll(sweep.out);
 	return strstr(sweep.out, "more") != NULL;
 }
@@ -136,13 +141,14 @@ sweep_all(struct trace *t, struct swept *s)
 }
 
 static void
-judge(struct swept *s, const char *what)
+judge(struct swept *s, int pages, const char *what)
 {
-	ok(at(&s->writes, 100) <= 2 * PAGES, "%s, and no sweep writes more than "
-	    "%d pages", what, PAGES);
+	ok(at(&s->writes, 100) <= 2 * pages, "%s, and no sweep writes more than "
+	    "%d pages", what, pages);
 	note("%lld rows in %zu sweeps; one writes %lld times, at the most "
-	    "%lld; a claim beside it waits for %lld us, at the most %lld",
-	    s->rows, s->writes.n, at(&s->writes, 50), at(&s->writes, 100),
+	    "%lld, and reads %lld, %lld; a claim beside it waits for %lld us, "
+	    "at the most %lld", s->rows, s->writes.n, at(&s->writes, 50),
+	    at(&s->writes, 100), at(&s->reads, 50), at(&s->reads, 100),
 	    at(&s->delay, 50), at(&s->delay, 100));
 }
 
@@ -165,12 +171,12 @@ test_many(void)
 	sweep_all(&t, &s);
 	is_int(s.rows, KEYS, "of %d keys that are over at once each becomes a "
 	    "tombstone", KEYS);
-	judge(&s, "a little at a time");
+	judge(&s, PAGES, "a little at a time");
 	before = size_of(path);
 	trace_run(&t, "wall +6000", out, sizeof out);
 	sweep_all(&t, &s);
 	is_int(s.rows, KEYS, "and then each of them goes");
-	judge(&s, "likewise");
+	judge(&s, PAGES, "likewise");
 	run(&t, "list all", "k1 k2", "what is in progress or unknown is all "
 	    "that stays [idem:F1]");
 	fill(path, KEYS, 999000);
@@ -208,7 +214,9 @@ test_long(void)
 		sweep_all(&t, &s);
 		is_int(s.rows, 3, "answers of 16 MiB that are over become "
 		    "tombstones");
-		judge(&s, "their room is freed piece by piece");
+		judge(&s, LONG_PAGES, "their room is freed piece by piece");
+		ok(at(&s.reads, 100) <= LONG_READS, "nor reads more than %d",
+		    LONG_READS);
 		if (round == 0)
 			before = size_of(path);
 	}
