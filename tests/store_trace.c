@@ -99,7 +99,8 @@ number(const struct words *w, const char *name, long long otherwise)
 
 /* --- names ---------------------------------------------------------------- */
 
-/* Big endian at the end, so that names sort as their numbers do. */
+/* Big endian, so that names sort as their numbers do; what is above 65535 at
+   the beginning, so that those of large numbers lie apart. */
 static void
 fill(void *to, size_t len, const char *name)
 {
@@ -108,6 +109,8 @@ fill(void *to, size_t len, const char *name)
 
 	memset(at, 0, len);
 	at[0] = (uint8_t)name[0];
+	at[1] = (uint8_t)(n >> 24);
+	at[2] = (uint8_t)(n >> 16);
 	at[len - 1] = (uint8_t)n;
 	at[len - 2] = (uint8_t)(n >> 8);
 }
