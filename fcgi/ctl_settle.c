@@ -238,6 +238,34 @@ settle(struct ctl *c, const struct ctl_found *f, enum idem_settle how,
 	return CTL_DONE;
 }
 
+static bool
+has_content_keys(const struct conf *conf)
+{
+	size_t i;
+
+	for (i = 0; i < conf->routes_len; i++)
+		if (conf->routes[i].route.anew)
+			return true;
+	return false;
+}
+
+/*
+ * A key of content that is forgotten is nobody's, while any other is never run
+ * again.  No record says which it is, only a configuration that there is none.
+ */
+static void
+warn_of_content(const struct ctl *c, const struct ctl_found *f)
+{
+	const struct idem_record *r = &f->l.record;
+
+	if ((!is_open(r->state) && r->state != IDEM_STATE_COMPLETED) ||
+	    (c->config != NULL && !has_content_keys(c->conf)))
+		return;
+	ctl_say(c, CTL_DONE, "done; if it was made of a request's content, the "
+	    "next equal request runs%s", r->state == IDEM_STATE_COMPLETED ?
+	    " again" : ", though this one may have taken effect");
+}
+
 /* Two records of one key are two decisions. */
 static int
 settle_named(struct ctl *c, const char *text, enum idem_settle how,
@@ -262,6 +290,8 @@ settle_named(struct ctl *c, const char *text, enum idem_settle how,
 	status = check_dead(c, &found[0], &may_run);
 	if (status == CTL_DONE)
 		status = settle(c, &found[0], how, answer);
+	if (status == CTL_DONE && how == IDEM_SETTLE_FORGET)
+		warn_of_content(c, &found[0]);
 	if (status == CTL_DONE && may_run)
 		ctl_say(c, CTL_DONE, "done; its program may still be running: "
 		    "it is not stopped, and what it answers is lost");

@@ -226,7 +226,9 @@ static const struct row settled[] = {
 	{ "resolve {k5} done --lease 1ms --limit 1ms --grace 1ms", 0, "",
 	  "past lease, limit and grace there is no need of force" },
 	{ "show {k5}", 0, "not kept", "done without an answer is not kept" },
-	{ "forget {k3}", 0, "", "what is completed is forgotten at once" },
+	{ "forget {k3}", 0, "made of a request's content, the next equal "
+	  "request runs again", "what is completed is forgotten at once, and "
+	  "it is said what that does to a key of content" },
 	{ "show {k3}", 0, "state     tombstone", "and leaves a tombstone" },
 };
 
@@ -272,6 +274,37 @@ test_answer(void)
 	    "the answer given with done is what later requests get");
 	idem_store_answer_free(&got);
 	t.store->ops->close(t.store);
+}
+
+/* Whether a key is one of content, only the configuration says. */
+static void
+test_content(void)
+{
+	static const char *const lines[] = {
+		"claim k21 o1 f1 g1", "complete k21 o1 1 A",
+		"claim k22 o1 f1 g1", "complete k22 o1 1 A",
+		"claim k23 o1 f1 g1", "unknown k23 o1 1",
+		"claim k24 o1 f1 g1", "release k24 o1 1 issued", NULL
+	};
+	char conf[400];
+
+	run_lines(lines, true);
+	snprintf(conf, sizeof conf, "ledger = sqlite { path = '%s' }\n"
+	    "route { path = '/**', program = cgi { '/bin/true' } }\n", path);
+	write_file("plain.conf", conf);
+	snprintf(conf, sizeof conf, "ledger = sqlite { path = '%s' }\n"
+	    "route { path = '/**', program = cgi { '/bin/true' },\n"
+	    "    key = content { window = '10s' },\n"
+	    "    scope = { user = 'verified' } }\n", path);
+	write_file("content.conf", conf);
+	check("forget {k21} --config {d}/plain.conf", 0, "!content",
+	    "a configuration without keys of content needs no word of them");
+	check("forget {k22} --config {d}/content.conf", 0, "runs again",
+	    "one with them does");
+	check("forget {k23} --force --config {d}/content.conf", 0,
+	    "may have taken effect", "all the more if the key is unknown");
+	check("forget {k24}", 0, "!content", "but not of one that is free "
+	    "anyway");
 }
 
 /* The client's key, as idemd would have stored it. */
@@ -351,7 +384,8 @@ remove_all(void)
 {
 	static const char *const names[] = {
 		"ledger.db", "ledger.db-wal", "ledger.db-shm", "ledger.db-lock",
-		"ledger.db-run", "answer.txt", "wrong.txt",
+		"ledger.db-run", "answer.txt", "wrong.txt", "plain.conf",
+		"content.conf",
 	};
 	char name[150];
 	size_t i;
@@ -383,6 +417,7 @@ main(void)
 	expect("claim k3 o9 f1 g1", "expired 1", "what is forgotten never");
 	expect("complete k1 o1 1 A", "lost", "a resolved run's end is lost");
 	test_client_key();
+	test_content();
 	remove_all();
 	return done();
 }
