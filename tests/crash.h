@@ -109,7 +109,11 @@ struct rig_request crash_request(const struct crash_world *);
 /* Which worker has a process that has stopped, or whose program runs. */
 bool crash_stopped(struct crash_world *, unsigned *worker, pid_t *who);
 bool crash_running(struct crash_world *, unsigned *worker);
-/* The record's state, by who looks into the store: A, U, F, P, or '?'. */
+bool crash_is_stopped(pid_t);
+/*
+ * The record's state, by who looks into the store: A, U, F, P, or '?'.  Of
+ * several records: P if one is in progress, else '?'.
+ */
 char crash_look(struct crash_world *);
 /* The body that the program wrote; NULL: it has not been run.  The caller's. */
 char *crash_said(struct crash_world *);

@@ -166,8 +166,8 @@ find_workers(struct crash_world *w)
 		bail_out("the log names %u workers", found);
 }
 
-static bool
-is_stopped(pid_t pid)
+bool
+crash_is_stopped(pid_t pid)
 {
 	char path[64], text[512], *end;
 	FILE *file;
@@ -192,10 +192,10 @@ crash_stopped(struct crash_world *w, unsigned *worker, pid_t *who)
 	for (i = 0; i < CRASH_WORKERS; i++) {
 		*worker = i;
 		*who = w->lobby[i];
-		if (is_stopped(*who))
+		if (crash_is_stopped(*who))
 			return true;
 		*who = w->keeper[i];
-		if (is_stopped(*who))
+		if (crash_is_stopped(*who))
 			return true;
 	}
 	return false;
@@ -373,7 +373,18 @@ letter(enum idem_state state)
 	return '?';
 }
 
-/* There is but one key. */
+/* Of several keys only whether any is in progress. */
+static char
+of_several(const struct idem_store_result *result)
+{
+	uint32_t i;
+
+	for (i = 0; i < result->count; i++)
+		if (result->listed[i].record.state == IDEM_STATE_IN_PROGRESS)
+			return 'P';
+	return '?';
+}
+
 static char
 look_into(struct idem_store *store)
 {
@@ -384,8 +395,10 @@ look_into(struct idem_store *store)
 	char end = 'F';
 
 	idem_store_wait(store, &call, &answer);
-	if (answer.result.write != IDEM_WRITTEN || answer.result.count > 1)
+	if (answer.result.write != IDEM_WRITTEN)
 		end = '?';
+	else if (answer.result.count > 1)
+		end = of_several(&answer.result);
 	else if (answer.result.count == 1)
 		end = letter(answer.result.listed[0].record.state);
 	idem_store_answer_free(&answer);
