@@ -34,6 +34,10 @@ static const struct point {
 	bool orphan;
 } points[] = {
 	/* Nothing has begun: whoever comes next finds that out. */
+	{ "req.read", CRASH_ORDER, { "F", "AF", "F" }, { "F", "AF", "F" },
+	    { "AF", "AF", "AF" }, { "AF", "AFU", "AF" }, false },
+	{ "slot.taken", CRASH_ORDER, { "F", "AF", "F" }, { "F", "AF", "F" },
+	    { "AF", "AF", "AF" }, { "AF", "AFU", "AF" }, false },
 	{ "claim.sent", CRASH_ORDER, { "F", "AF", "F" }, { "F", "AF", "F" },
 	    { "AF", "AF", "AF" }, { "AF", "AFU", "AF" }, false },
 	{ "claim.noted", CRASH_ORDER, { "F", "AF", "F" }, { "F", "AF", "F" },
@@ -53,6 +57,9 @@ static const struct point {
 	    { "A", "F", "F" }, { "A", "FU", "U" }, false },
 	{ "program.spawned", CRASH_LARGE, { "A", "U", "U" }, { "U", "U", "U" },
 	    { "A", "A", "A" }, { "A", "FU", "U" }, false },
+	{ "program.out.first", CRASH_LARGE, { "A", "U", "U" },
+	    { NULL, NULL, NULL }, { "A", "A", "A" }, { "A", "FU", "U" },
+	    false },
 	{ "keeper.orphan", CRASH_ORDER, { NULL, "U", "U" },
 	    { NULL, NULL, NULL }, { NULL, "A", NULL },
 	    { NULL, "U", NULL }, true },
@@ -82,6 +89,10 @@ static const struct point {
 	{ "complete.ok", CRASH_ORDER, { "A", "A", "A" }, { "A", "A", "A" },
 	    { "A", "A", "A" }, { "A", "A", "A" }, false },
 	{ "reply.begin", CRASH_ORDER, { "A", "A", "A" }, { "A", "A", "A" },
+	    { "A", "A", "A" }, { "A", "A", "A" }, false },
+	{ "reply.first_byte", CRASH_ORDER, { "A", "A", "A" },
+	    { "A", "A", "A" }, { "A", "A", "A" }, { "A", "A", "A" }, false },
+	{ "reply.sent", CRASH_ORDER, { "A", "A", "A" }, { "A", "A", "A" },
 	    { "A", "A", "A" }, { "A", "A", "A" }, false },
 	/* There is no answer. */
 	{ "release.sent", CRASH_MISSING, { "F", "F", "F" }, { "F", "F", "F" },
@@ -148,6 +159,15 @@ may_be_unknown(const struct crash_row *row)
 	    !row->spool || strchr(row->may, 'A') == NULL;
 }
 
+/* The answer that has the token comes to the point before. */
+static bool
+is_met_by_token(const struct point *p, const struct crash_row *row)
+{
+	return row->at == CRASH_TOKEN &&
+	    (strcmp(p->label, "reply.first_byte") == 0 ||
+	    strcmp(p->label, "reply.sent") == 0);
+}
+
 static void
 put(struct rows *rows, const struct point *p, struct crash_row row)
 {
@@ -157,7 +177,7 @@ put(struct rows *rows, const struct point *p, struct crash_row row)
 	row.program = p->program;
 	row.orphan = p->orphan;
 	row.may = end_of(p, &row);
-	if (row.may == NULL)
+	if (row.may == NULL || is_met_by_token(p, &row))
 		return;
 	row.told_unknown = may_be_unknown(&row);
 	crash_row_text(&row, text, sizeof text);
