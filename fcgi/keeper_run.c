@@ -136,9 +136,10 @@ let_go(struct keeper_run *r)
 		write_end(r);
 	if (r->note.lock >= 0 && r->word == KEEPER_WORD_SETTLED)
 		flock(r->note.lock, LOCK_UN);
-	idem_run_file_close(&r->note);
+	/* Before, so that it can say of which key. */
 	if (r->word == KEEPER_WORD_SETTLED || r->word == KEEPER_WORD_UNKNOWN)
 		IDEM_LABEL_NOTE("keeper.settled", r->note.file);
+	idem_run_file_close(&r->note);
 }
 
 void
