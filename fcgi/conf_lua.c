@@ -9,9 +9,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define LOAD_STEPS 1e9		/* of pattern matching */
-#define LOAD_MS 10000
-
 /*
  * The file's globals are an empty table: what is read is looked up among the
  * words and the settings made so far, what is assigned is a setting.
@@ -199,7 +196,7 @@ assign(lua_State *L)
 	const char *near;
 	int which = setting(name);
 
-	if (!lua->loading)
+	if (!lua->box.loading)
 		conf_lua_wrong(&at, NULL, "a key's function cannot set "
 		    "`%.40s`; say local %.40s = ...", name, name);
 	if (conf_lua_is_field(name))
@@ -277,8 +274,7 @@ push_globals(lua_State *L)
 {
 	lua_createtable(L, 0, 0);
 	lua_createtable(L, 0, 2);
-	conf_lua_libraries(L);
-	conf_lua_bound(L);
+	idem_lua_words(L, "");
 	conf_lua_words(L);
 	lua_createtable(L, 0, 16);
 	lua_pushvalue(L, -2);
@@ -290,57 +286,13 @@ push_globals(lua_State *L)
 	lua_setmetatable(L, -2);
 }
 
-/*
- * Lua shows the text that it has met, and one that stands where it cannot may
- * be a password whose quote is missing.
- */
-static void
-hide_text(lua_State *L)
-{
-	const char *text = lua_tostring(L, -1);
-	const char *near = text != NULL ? strstr(text, "near '") : NULL;
-
-	if (near == NULL || strchr("\"'[", near[6]) == NULL || near[7] == '\'')
-		return;
-	lua_pushlstring(L, text, (size_t)(near - text));
-	lua_pushliteral(L, "near a text");
-	lua_concat(L, 2);
-	lua_replace(L, -2);
-}
-
-/* Lua's own words, with what is mostly meant. */
-static int
-no_lua(lua_State *L)
-{
-	static const struct { const char *says, *meant; } all[] = {
-		{ "'}' expected", ": is a comma missing before it?" },
-		{ "<name> expected", ": say name = value" },
-		{ "symbol near '#'", ": a comment begins with --" },
-		{ "symbol near '/'", ": a comment begins with --, and a path "
-		    "is in quotes" }
-	};
-	const char *text;
-	size_t i;
-
-	hide_text(L);
-	text = lua_tostring(L, -1);
-	for (i = 0; text != NULL && i < sizeof all / sizeof *all; i++)
-		if (strstr(text, all[i].says) != NULL) {
-			lua_pushfstring(L, "%s%s", text, all[i].meant);
-			break;
-		}
-	return lua_error(L);
-}
-
 static int
 load(lua_State *L)
 {
 	struct conf_lua *lua = conf_lua_of(L);
 
 	conf_lua_call_prepare(L);
-	if (luaL_loadbufferx(L, lua->text.at, lua->text.len, "=" CONF_LUA_HERE,
-	    "t") != LUA_OK)
-		return no_lua(L);
+	idem_lua_box_load(L, 0, lua->text.at, lua->text.len);
 	push_globals(L);
 	lua_setupvalue(L, -2, 1);	/* _ENV */
 	lua_call(L, 0, 0);
@@ -351,13 +303,16 @@ load(lua_State *L)
 static bool
 run(struct conf_lua *lua, char *error, size_t error_size)
 {
+	static const struct idem_lua_allowance loading = {
+		.instructions = 10000000, .steps = 1e9, .ms = 10000,
+	};
 	bool good;
 
-	lua->loading = true;
-	conf_lua_allow(lua, CONF_LUA_LOAD, LOAD_STEPS, LOAD_MS);
-	lua_pushcfunction(lua->L, load);
-	good = conf_lua_protected(lua, 0, error, error_size);
-	lua->loading = false;
+	lua->box.loading = true;
+	lua_pushcfunction(lua->box.L, load);
+	good = idem_lua_box_call(&lua->box, &loading, 0, 0, error,
+	    error_size);
+	lua->box.loading = false;
 	lua->text = (struct idem_bytes){ NULL, 0 };
 	return good;
 }

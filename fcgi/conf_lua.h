@@ -3,14 +3,14 @@
 #define CONF_LUA_H
 
 #include "conf_private.h"
+#include "lua_box.h"
 
 /*
  * The Lua side of a configuration; shared by conf_lua*.c only, which alone know
  * Lua's header.
  *
  *	conf_lua.c		a file's text: loaded, run, its settings
- *	conf_lua_box.c		what it may use: words, memory, time
- *	conf_lua_bound.c	functions of Lua's that could run for ever
+ *	conf_lua_box.c		the box it is in (lua_box.h), and its limits
  *	conf_lua_near.c		"did you mean ...?"
  *	conf_lua_value.c	values: types, units, ranges
  *	conf_lua_word.c		header {}, cgi {}, wait "10s", ...
@@ -28,25 +28,11 @@
  * Everything in here that is wrong is raised as a Lua error, so none of it may
  * own memory meanwhile: it is the configuration's, or Lua's.
  */
-typedef struct lua_State lua_State;
-
-#define CONF_LUA_MEMORY_MAX (64u * 1024u * 1024u)
-#define CONF_LUA_LOAD 10000000	/* instructions */
-#define CONF_LUA_CALL 100000
 #define CONF_LUA_SOURCES_MAX 16u
-#define CONF_LUA_HERE "?"	/* what stands for the file in Lua's messages */
 
 struct conf_lua {
-	lua_State *L;
-	size_t used;		/* bytes of Lua's */
-	unsigned failures;	/* allocations, in this run */
-	int64_t left;		/* instructions */
-	double steps;		/* of pattern matching left */
-	int64_t until_ns;	/* of this thread's processor time */
-	const char *stopped;	/* why it must end now; or NULL */
-	bool loading;		/* words and settings are to be had */
-	char wrong[600];	/* the first fault found while loading */
-
+	struct idem_lua_box box;	/* first; loading: words and settings
+					   are to be had */
 	struct conf *conf;
 	const char *file;
 	struct idem_bytes text;	/* while loading */
@@ -62,27 +48,10 @@ struct conf_lua {
 /* A state with limits and no word yet.  NULL: no memory. */
 struct conf_lua *conf_lua_new(struct conf *, const char *file);
 struct conf_lua *conf_lua_of(lua_State *);
-/* Push a table of the words of Lua's own that may be used. */
-void conf_lua_libraries(lua_State *);
-/* Begin: so many instructions, steps of matching and ms from now on. */
-void conf_lua_allow(struct conf_lua *, int instructions, double steps,
-    unsigned ms);
 /* Of the text under way; 0: none. */
 int conf_lua_line(lua_State *);
 /* Raise the message on top, as what is wrong with the configuration. */
 _Noreturn void conf_lua_raise(lua_State *);
-/* A message of Lua's, with the file's name. */
-void conf_lua_error(const struct conf_lua *, const char *why, char *error,
-    size_t error_size);
-/* Call the function on the stack with so many arguments, for no result; false,
-   and why.  The stack is empty afterwards. */
-bool conf_lua_protected(struct conf_lua *, int args, char *error,
-    size_t error_size);
-
-/* --- conf_lua_bound.c ----------------------------------------------------- */
-
-/* Replace what could run for ever; the table of libraries is on top. */
-void conf_lua_bound(lua_State *);
 
 /* --- conf_lua.c ----------------------------------------------------------- */
 

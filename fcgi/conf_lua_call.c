@@ -7,8 +7,6 @@
 #include <stdio.h>
 #include <string.h>
 
-#define CALL_STEPS 2e7		/* of pattern matching */
-#define CALL_MS 100
 #define USED_MAX 100		/* values that a function uses */
 
 /*
@@ -18,7 +16,6 @@
 #define FUNCTIONS "idem functions"
 #define REQUEST "idem request"
 #define VALUE "idem value"
-#define ERROR "idem error"
 
 /* --- the functions -------------------------------------------------------- */
 
@@ -200,9 +197,6 @@ conf_lua_call_prepare(lua_State *L)
 	lua_pushcfunction(L, field);
 	lua_setfield(L, -2, "__index");
 	lua_setfield(L, LUA_REGISTRYINDEX, REQUEST);
-	/* Lua makes this text where a failure could not be caught. */
-	lua_pushliteral(L, "error in error handling");
-	lua_setfield(L, LUA_REGISTRYINDEX, ERROR);
 }
 
 static void
@@ -263,15 +257,17 @@ conf_call(struct conf *c, int function, const struct idem_params *params,
     struct idem_bytes path, struct idem_bytes *value, char *error,
     size_t error_size)
 {
+	static const struct idem_lua_allowance calling = {
+		.instructions = 100000, .steps = 2e7, .ms = 100,
+	};
 	struct call k = { .function = function, .path = path };
 	struct conf_lua *lua = c->lua;
 	bool good;
 
 	lua->params = params;
-	conf_lua_allow(lua, CONF_LUA_CALL, CALL_STEPS, CALL_MS);
-	lua_pushcfunction(lua->L, call);
-	lua_pushlightuserdata(lua->L, &k);
-	good = conf_lua_protected(lua, 1, error, error_size);
+	lua_pushcfunction(lua->box.L, call);
+	lua_pushlightuserdata(lua->box.L, &k);
+	good = idem_lua_box_call(&lua->box, &calling, 1, 0, error, error_size);
 	lua->params = NULL;
 	if (!good)
 		return -1;

@@ -300,7 +300,7 @@ conf_lua_route(lua_State *L)
 	struct conf_route r = { .text = NULL };
 	struct conf_route *added;
 
-	if (!lua->loading)
+	if (!lua->box.loading)
 		return luaL_error(L, "route: a key's function cannot change "
 		    "the configuration");
 	if (lua_gettop(L) != 1 || !lua_istable(L, 1) ||

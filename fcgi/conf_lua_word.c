@@ -102,7 +102,7 @@ make(lua_State *L)
 	const struct word *w = &words[which];
 	int type = lua_type(L, 1);
 
-	if (!conf_lua_of(L)->loading)
+	if (!conf_lua_of(L)->box.loading)
 		return luaL_error(L, "%s: a key's function cannot change the "
 		    "configuration", w->name);
 	if (lua_gettop(L) != 1 || !((type == LUA_TTABLE && w->table) ||

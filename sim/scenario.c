@@ -46,7 +46,7 @@ static void
 add_points(lua_State *L, struct plan_pair *more, size_t n)
 {
 	const struct scenario_made *made = scenario_made(L, -1);
-	struct scenario_place end = { 0, 0 };
+	struct idem_lua_place end = { 0, 0 };
 	char shown[80];
 
 	if (made != NULL && made->word->kind == SCENARIO_MATRIX)
@@ -70,8 +70,7 @@ run(lua_State *L)
 
 	scenario_begin(L);
 	s->api = false;
-	if (!scenario_chunk(L, 0))
-		return lua_error(L);
+	scenario_chunk(L, 0);
 	lua_call(L, 0, 1);
 	add_points(L, more, 0);
 	return 0;
@@ -128,13 +127,13 @@ read_points(struct scenario *s, char *wrong, size_t size)
 {
 	const struct plan *twice;
 
-	s->loading = true;
+	s->box.loading = true;
 	do {
-		lua_pushcfunction(s->L, run);
+		lua_pushcfunction(s->box.L, run);
 		if (!scenario_call(s, 0, 0, wrong, size))
 			return false;
 	} while (scenario_param_next(s));
-	s->loading = false;
+	s->box.loading = false;
 	if (!scenario_param_met(s, wrong, size))
 		return false;
 	twice = named_twice(s);
@@ -157,8 +156,8 @@ open_file(struct scenario *s, char *wrong, size_t size)
 		snprintf(wrong, size, "%s: there is no memory left", s->file);
 		return false;
 	}
-	lua_createtable(s->L, 16, 0);
-	lua_setfield(s->L, LUA_REGISTRYINDEX, SCENARIO_FUNCTIONS);
+	lua_createtable(s->box.L, 16, 0);
+	lua_setfield(s->box.L, LUA_REGISTRYINDEX, SCENARIO_FUNCTIONS);
 	return read_points(s, wrong, size);
 }
 
@@ -193,7 +192,7 @@ scenario_close(struct scenario *s)
 
 	if (s == NULL)
 		return;
-	scenario_box_close(s);
+	idem_lua_box_close(&s->box);
 	for (i = 0; i < s->plans_n; i++)
 		plan_free(s->plans[i]);
 	arena_free(&s->arena);
@@ -263,14 +262,14 @@ say(struct scenario *s, const struct asked *a, const struct history *h,
 	if (size > 0)
 		why[0] = '\0';
 	scenario_history_set(s, h);
-	lua_pushcfunction(s->L, ask);
-	lua_pushlightuserdata(s->L, (void *)(uintptr_t)a);
+	lua_pushcfunction(s->box.L, ask);
+	lua_pushlightuserdata(s->box.L, (void *)(uintptr_t)a);
 	if (scenario_call(s, 1, 2, why, size)) {
-		said = read_answer(s->L, a->kind, why, size);
-		lua_settop(s->L, 0);
+		said = read_answer(s->box.L, a->kind, why, size);
+		lua_settop(s->box.L, 0);
 	}
 	scenario_history_set(s, NULL);
-	lua_gc(s->L, LUA_GCCOLLECT, 0);
+	lua_gc(s->box.L, LUA_GCCOLLECT, 0);
 	return said;
 }
 

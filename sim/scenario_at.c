@@ -88,7 +88,7 @@ name_place(const struct scenario_at *at, char *out, size_t size)
 static _Noreturn void
 wrong(const struct scenario_at *at, const char *field, const char *text)
 {
-	struct scenario_place place = at->place;
+	struct idem_lua_place place = at->place;
 	char where[200];
 
 	name_place(at, where, sizeof where);

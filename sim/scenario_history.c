@@ -55,7 +55,7 @@ push_seen(lua_State *L, const char *meta, size_t at)
 static void
 charge(lua_State *L, size_t events)
 {
-	scenario_of(L)->left -= (int64_t)events + CALL_STEPS;
+	scenario_of(L)->box.left -= (int64_t)events + CALL_STEPS;
 }
 
 /* --- events --------------------------------------------------------------- */

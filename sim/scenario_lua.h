@@ -4,6 +4,8 @@
 
 #include "scenario.h"
 
+#include "lua_box.h"
+
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
@@ -12,10 +14,9 @@
  * Shared by scenario*.c only, which alone know Lua's header.
  *
  *	scenario.c		a file, its test points, calls afterwards
- *	scenario_box.c		memory, time, and what is told of errors
+ *	scenario_box.c		the box it is in (lua_box.h), and its limits
  *	scenario_sandbox.c	what of Lua a file may use
  *	scenario_require.c	files, and what require does with them
- *	scenario_bound.c	functions of Lua's that could run for ever
  *	scenario_near.c		"did you mean ...?"
  *	scenario_words.c	sim.*: its words
  *	scenario_made.c		what they make
@@ -42,20 +43,10 @@
  * raised as a Lua error, so nobody may own memory meanwhile: it is the plan's,
  * the scenario's, or Lua's.
  */
-typedef struct lua_State lua_State;
-
-#define SCENARIO_SOURCES_MAX 16
 #define SCENARIO_SOURCE_SIZE (1u << 20)
 #define SCENARIO_PARAMS_MAX 16
 #define SCENARIO_VALUES_MAX 200
 #define SCENARIO_POINTS_MAX 2000
-#define SCENARIO_TOLD 800
-
-/* A place in a file. */
-struct scenario_place {
-	int source;		/* in sources; -1: not known */
-	int line;
-};
 
 struct scenario_source {
 	const char *path;	/* as it is told */
@@ -72,22 +63,13 @@ struct scenario_param {		/* of the run of the file under way */
 };
 
 struct scenario {
-	lua_State *L;
-	size_t used;		/* bytes of Lua's */
-	unsigned failures;	/* allocations, since the last call began */
-	int64_t left;		/* instructions */
-	double steps;		/* of pattern matching left */
-	int64_t until_ns;	/* of this thread's processor time */
-	const char *stopped;	/* why it must end now; or NULL */
-	struct scenario_place place;	/* where it is, or was last */
-	bool lines;		/* each line is noted there */
-	bool loading;		/* sim.* may be called */
+	struct idem_lua_box box;	/* first; loading: sim.* may be
+					   called */
 	bool api;		/* sim.api was */
-	char wrong[SCENARIO_TOLD];	/* the first fault found in loading */
 
 	struct arena arena;
 	const char *file;
-	struct scenario_source sources[SCENARIO_SOURCES_MAX];
+	struct scenario_source sources[IDEM_LUA_SOURCES];
 	int sources_n;
 	const struct scenario_choice *choices;	/* while loading */
 	size_t choices_n;
@@ -112,12 +94,11 @@ struct scenario {
 
 /* 0; -1: no memory. */
 int scenario_box_open(struct scenario *);
-void scenario_box_close(struct scenario *);
 struct scenario *scenario_of(lua_State *);
-/* Where the innermost line of ours is. */
-struct scenario_place scenario_here(lua_State *);
+/* Where the innermost line of a file is. */
+struct idem_lua_place scenario_here(lua_State *);
 /* Raise what stands in a place: "what; what to do". */
-_Noreturn void scenario_raise(lua_State *, struct scenario_place,
+_Noreturn void scenario_raise(lua_State *, struct idem_lua_place,
     const char *format, ...) __attribute__((format(printf, 3, 4)));
 /*
  * Call the function below the `args` arguments on top, for `results` results,
@@ -145,17 +126,12 @@ void scenario_closed(lua_State *, const char *name);
 
 /* The index of a source that is read, or else is read now; -1: errno. */
 int scenario_source(struct scenario *, const char *path, const char *module);
-/* Push a file's chunk; false: why is on top. */
-bool scenario_chunk(lua_State *, int source);
+/* Push a file's chunk. */
+void scenario_chunk(lua_State *, int source);
 int scenario_require(lua_State *);	/* require */
 void scenario_forget_modules(lua_State *);
 /* Of the file: where its return is to be. */
 int scenario_last_line(const struct scenario *);
-
-/* --- scenario_bound.c ----------------------------------------------------- */
-
-/* Replace what could run for ever; the table of libraries is on top. */
-void scenario_bound(lua_State *);
 
 /* --- scenario_near.c ------------------------------------------------------ */
 
@@ -188,7 +164,7 @@ struct scenario_word {
 /* What sim.* made; its arguments are a list in its user value. */
 struct scenario_made {
 	const struct scenario_word *word;
-	struct scenario_place place;
+	struct idem_lua_place place;
 	int64_t base;		/* of a term */
 };
 
@@ -227,7 +203,7 @@ struct scenario_at {
 	lua_State *L;
 	struct plan *plan;
 	int table;		/* absolute index */
-	struct scenario_place place;	/* of what sim.* made of it */
+	struct idem_lua_place place;	/* of what sim.* made of it */
 	const char *what;	/* "sim.retry", "gates" */
 	const struct scenario_at *in;	/* the table around it; or NULL */
 };

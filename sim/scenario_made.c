@@ -134,7 +134,7 @@ must_be_loading(lua_State *L, const char *name)
 {
 	struct scenario *s = scenario_of(L);
 
-	if (!s->loading)
+	if (!s->box.loading)
 		luaL_error(L, "sim.%s: a function of expect only looks at its "
 		    "history; say it outside", name);
 	if (!s->api)

@@ -114,7 +114,7 @@ read_scenario(const struct scenario_at *at)
 
 /* A plan more, which is freed with the scenario whatever happens. */
 static struct plan *
-new_plan(lua_State *L, struct scenario_place place)
+new_plan(lua_State *L, struct idem_lua_place place)
 {
 	struct scenario *s = scenario_of(L);
 	struct plan *p;

@@ -62,59 +62,31 @@ scenario_source(struct scenario *s, const char *path, const char *module)
 		if (strcmp(s->sources[i].path, path) == 0)
 			return i;
 	errno = EMFILE;
-	if (s->sources_n == SCENARIO_SOURCES_MAX)
+	if (s->sources_n == IDEM_LUA_SOURCES)
 		return -1;
 	new = &s->sources[s->sources_n];
 	if (read_file(&s->arena, path, &new->text, &new->len) != 0)
 		return -1;
 	new->path = arena_text(&s->arena, path);
+	s->box.paths[s->sources_n] = new->path;
 	new->module = module != NULL ? arena_text(&s->arena, module) : NULL;
 	return s->sources_n++;
 }
 
-/* Lua's own words, with what is mostly meant. */
-static void
-explain_syntax(lua_State *L)
-{
-	static const struct { const char *says, *meant; } all[] = {
-		{ "'}' expected", "; is a comma missing before it?" },
-		{ "<name> expected", "; say name = value" },
-		{ "symbol near '#", "; a comment begins with --" },
-		{ "symbol near '/", "; a comment begins with --" },
-		{ "symbol near '!", "; not equal is ~=" },
-		{ "attempt to load a binary chunk", "; a scenario is a text" },
-	};
-	const char *text = lua_tostring(L, -1);
-	size_t i;
-
-	for (i = 0; text != NULL && i < sizeof all / sizeof *all; i++)
-		if (strstr(text, all[i].says) != NULL) {
-			lua_pushfstring(L, "%s%s", text, all[i].meant);
-			lua_replace(L, -2);
-			break;
-		}
-}
-
-bool
+void
 scenario_chunk(lua_State *L, int source)
 {
-	struct scenario *s = scenario_of(L);
-	const struct scenario_source *from = &s->sources[source];
+	const struct scenario_source *from = &scenario_of(L)->sources[source];
 	const char *text = from->text;
 	size_t len = from->len;
-	char name[4] = { '=', '?', (char)('a' + source), '\0' };
 
 	if (len > 0 && text[0] == '#') {	/* "#!/usr/bin/idemsim run" */
 		text += strcspn(text, "\n");
 		len -= (size_t)(text - from->text);
 	}
-	if (luaL_loadbufferx(L, text, len, name, "t") != LUA_OK) {
-		explain_syntax(L);
-		return false;
-	}
+	idem_lua_box_load(L, source, text, len);
 	lua_getfield(L, LUA_REGISTRYINDEX, SCENARIO_GLOBALS);
 	lua_setupvalue(L, -2, 1);	/* _ENV */
-	return true;
 }
 
 /* --- require -------------------------------------------------------------- */
@@ -144,7 +116,7 @@ find_module(lua_State *L, const char *name)
 	source = scenario_source(s, path, name);
 	if (source == -1 && errno == EMFILE)
 		scenario_raise(L, scenario_here(L), "require \"%s\": over %d "
-		    "files; put some into one", name, SCENARIO_SOURCES_MAX);
+		    "files; put some into one", name, IDEM_LUA_SOURCES);
 	if (source == -1)
 		scenario_raise(L, scenario_here(L), "require \"%s\": %s: %s; "
 		    "it must lie beside the scenario", name, path,
@@ -164,7 +136,7 @@ scenario_require(lua_State *L)
 		lua_getfield(L, LUA_REGISTRYINDEX, SCENARIO_SIM);
 		return 1;
 	}
-	if (!scenario_of(L)->loading)
+	if (!scenario_of(L)->box.loading)
 		return luaL_error(L, "require \"%s\": a file's functions "
 		    "cannot load others; say it at its begin", name);
 	if (!is_module(name, len))
@@ -180,8 +152,7 @@ scenario_require(lua_State *L)
 	}
 	lua_pop(L, 1);
 	source = find_module(L, name);
-	if (!scenario_chunk(L, source))
-		return lua_error(L);
+	scenario_chunk(L, source);
 	lua_pushlightuserdata(L, L);	/* on its way */
 	lua_setfield(L, -3, name);
 	lua_call(L, 0, 1);

@@ -3,7 +3,6 @@
 
 #include <lauxlib.h>
 #include <lua.h>
-#include <lualib.h>
 
 #include <stdio.h>
 #include <string.h>
@@ -26,6 +25,7 @@ static const struct {
 	  "say pairs(t), which goes in the order of keys" },
 	{ "getmetatable setmetatable", "a scenario has no metatables; say it "
 	  "with functions" },
+	{ "xpcall", "say pcall(f, ...), and look at what it gives" },
 	{ "collectgarbage warn", "a scenario has nothing to do with that" },
 };
 
@@ -139,58 +139,11 @@ scenario_closed(lua_State *L, const char *name)
 
 /* --- Lua's own words ------------------------------------------------------ */
 
-static void
-copy_fields(lua_State *L, int from, const char *const *names)
-{
-	size_t i;
-
-	for (i = 0; names[i] != NULL; i++) {
-		lua_getfield(L, from, names[i]);
-		lua_setfield(L, -2, names[i]);
-	}
-}
-
-static void
-library(lua_State *L, const char *name, lua_CFunction open,
-    const char *const *names)
-{
-	luaL_requiref(L, name, open, 0);
-	lua_createtable(L, 0, 24);
-	copy_fields(L, lua_absindex(L, -2), names);
-	lua_remove(L, -2);
-	lua_setfield(L, -2, name);
-}
-
-static void
-libraries(lua_State *L)
-{
-	static const char *const base[] = { "assert", "error", "ipairs", "next",
-	    "pcall", "xpcall", "select", "tonumber", "tostring", "type", NULL };
-	static const char *const string[] = { "byte", "char", "find", "format",
-	    "gmatch", "gsub", "len", "lower", "match", "rep", "reverse", "sub",
-	    "upper", NULL };
-	static const char *const table[] = { "concat", "insert", "pack",
-	    "remove", "sort", "unpack", NULL };
-	static const char *const math[] = { "abs", "ceil", "floor", "fmod",
-	    "huge", "log", "exp", "max", "maxinteger", "min", "mininteger",
-	    "modf", "pi", "random", "randomseed", "sqrt", "tointeger", "type",
-	    "ult", NULL };
-	static const char *const utf8[] = { "char", "charpattern", "codepoint",
-	    "codes", "len", "offset", NULL };
-	static const char *const coroutine[] = { "create", "isyieldable",
-	    "resume", "running", "status", "wrap", "yield", NULL };
-
-	lua_createtable(L, 0, 32);
-	luaL_requiref(L, LUA_GNAME, luaopen_base, 0);
-	lua_pushvalue(L, -2);
-	copy_fields(L, lua_absindex(L, -2), base);
-	lua_pop(L, 2);
-	library(L, LUA_STRLIBNAME, luaopen_string, string);
-	library(L, LUA_TABLIBNAME, luaopen_table, table);
-	library(L, LUA_MATHLIBNAME, luaopen_math, math);
-	library(L, LUA_UTF8LIBNAME, luaopen_utf8, utf8);
-	library(L, LUA_COLIBNAME, luaopen_coroutine, coroutine);
-}
+/* What scenarios have besides: they draw lots, and may wait for each other. */
+static const char more[] =
+    "math.exp math.log math.pi math.random math.randomseed "
+    "coroutine.create coroutine.isyieldable coroutine.resume "
+    "coroutine.running coroutine.status coroutine.wrap coroutine.yield";
 
 /* Each library behind a table that cannot be changed. */
 static void
@@ -250,10 +203,7 @@ scenario_begin(lua_State *L)
 void
 scenario_sandbox(lua_State *L)
 {
-	libraries(L);
-	scenario_bound(L);
-	lua_pushnil(L);
-	lua_setfield(L, -2, "next");
+	idem_lua_words(L, more);
 	keep_seed(L);
 	close_libraries(L);
 	lua_pushcfunction(L, scenario_require);

@@ -49,6 +49,13 @@ static const struct row {
 	{ "a text searched for in another",
 	  "string.find(string.rep(\"a\", 1e6), string.rep(\"a\", 5e5) .. \"b\","
 	  " 1, true)", { "c:1: ", "too long" } },
+	{ "long texts that are sorted",
+	  "local s, t = (\"x\"):rep(1 << 24), {}\n"
+	  "for i = 1, 100000 do t[i] = s end table.sort(t)",
+	  { "c:2: ", "too long to sort" } },
+	{ "an error's handler that takes for ever",
+	  "xpcall(error, function() while true do end end)",
+	  { "c:1: ", "`xpcall`" } },
 	{ "a list whose end is nowhere",
 	  "local t = {} for i = 60, 0, -1 do t[1 << i] = 1 end "
 	  "table.insert(t, 1, 1)", { "c:1: ", "a list of more than" } },

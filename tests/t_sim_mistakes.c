@@ -87,6 +87,17 @@ static const struct mistake rows[] = {
 	  "^" } },
 	{ "a list without an end", TOP "table.concat({ [1] = '', [1 << 22] = "
 	  "'' }, '', 1, 1 << 40)\n", 3, { "invalid value (nil)", NULL } },
+	{ "long texts that are sorted", TOP "local s, t = ('x'):rep(1 << 24), "
+	  "{}\nfor i = 1, 100000 do t[i] = s end\ntable.sort(t)\n", 5,
+	  { "too long to sort", "shorter" } },
+	{ "an error's handler without an end", TOP "xpcall(error, function() "
+	  "while true do end end)\n", 3, { "there is no `xpcall` here",
+	  "pcall" } },
+	{ "a coroutine in another", TOP "local w = coroutine.wrap w(function()\n"
+	  "w(function()\nerror 'enough' end)() end)()\n", 5,
+	  { "s.lua:5: enough", NULL } },
+	{ "memory that few instructions take", TOP "local s = ('x'):rep(1 << "
+	  "24) s = s .. s .. s .. s .. s\n", 3, { "more than 64 MiB", NULL } },
 	{ "too many test points", TOP "for i = 1, 3 do sim.param('p' .. i, 1, "
 	  "{ 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14 }) end\n" GOOD "}",
 	  4, { "more than 2000 test points", "fewer" } },
