@@ -7,6 +7,7 @@
 #include <string.h>
 
 #define TIMES_MAX 1000
+#define DEPTH_MAX 8	/* of sim.after in itself */
 
 /* The rules of a plan, while they are read. */
 struct faults {
@@ -22,6 +23,7 @@ struct faults {
 struct actions {
 	struct plan_action *all;
 	size_t n;
+	int depth;
 };
 
 /* An errno can only be given to who waits at a label for its word. */
@@ -55,8 +57,12 @@ read_actions(const struct scenario_at *list, size_t first, int64_t after_ms,
 		if (made != NULL && made->word->kind == SCENARIO_AFTER) {
 			inner = scenario_given(list, field, SCENARIO_AFTER,
 			    "", &word);
+			if (++out->depth > DEPTH_MAX)
+				scenario_wrong(&inner, NULL, "one in another, "
+				    "%d deep; say their sum", DEPTH_MAX);
 			read_actions(&inner, 2, after_ms +
 			    scenario_ms(&inner, "[1]", 0), when, out);
+			out->depth--;
 		} else {
 			a = scenario_action(list, field);
 			a.after_ms = after_ms;
@@ -71,7 +77,7 @@ read_actions(const struct scenario_at *list, size_t first, int64_t after_ms,
 static void
 read_on(const struct scenario_at *given, struct faults *f)
 {
-	struct actions actions = { NULL, 0 };
+	struct actions actions = { .n = 0 };
 	struct plan_rule rule = { .line = given->place.line };
 	size_t i;
 

@@ -206,6 +206,14 @@ static const struct mistake rows[] = {
 	  { "there is no client \"c9\"", NULL } },
 	{ "nothing to wait for", WHEN("sim.all {}"), 8,
 	  { "all: an empty list", NULL } },
+	{ "afters in afters without end", TOP "local a = sim.proc.kill 'g1'\n"
+	  "for i = 1, 200000 do\na = sim.after(1, a) end\n" NAME TOPOLOGY LOAD
+	  EXPECT "faults = { sim.on(sim.at(1), a) } }\n", 5,
+	  { "after: one in another, 8 deep", "sum" } },
+	{ "triggers in triggers without end", TOP "local t = sim.at(1)\n"
+	  "for i = 1, 200000 do\nt = sim.all { t } end\n" NAME TOPOLOGY LOAD
+	  EXPECT "faults = { sim.on(t, sim.proc.kill 'g1') } }\n", 5,
+	  { "triggers in triggers, 8 deep", NULL } },
 	{ "a window with one end", WITH("faults = { sim.maybe(1, "
 	  "sim.proc.kill 'g1', { window = { 5 } }) }"), 8,
 	  { "a window has two ends", NULL } },
