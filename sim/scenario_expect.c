@@ -11,13 +11,17 @@
 
 /*
  * What is said at one level: of all test points, or of one value of a
- * parameter, which wins over it.  The functions are in tables of the registry,
- * by the numbers that they have in the plan.
+ * parameter, which wins over it.  Two parameters are no matter of who wins: they
+ * are read in the order in which the file has them, and may not say two things
+ * of one invariant.  The functions are in tables of the registry, by the numbers
+ * that they have in the plan.
  */
 struct level {
 	struct scenario_at at;
 	struct plan_expect *e;
 	bool held[PLAN_INVARIANTS], let_go[PLAN_INVARIANTS];	/* here */
+	const char *param;	/* NULL: of all */
+	const char *said_by[PLAN_INVARIANTS];	/* the last parameter */
 	int functions;		/* index of { sometimes, custom } */
 	size_t sometimes_n, custom_n;
 	const char **sometimes, **custom;
@@ -131,13 +135,26 @@ sometimes(struct level *l)
 
 /* --- invariants ----------------------------------------------------------- */
 
+/* It holds, is relaxed for that reason, or else is violated. */
 static void
-hold(struct level *l, enum plan_invariant i)
+say(struct level *l, const struct scenario_at *at, const char *field,
+    enum plan_invariant i, bool holds, const char *relaxed)
 {
-	l->held[i] = true;
-	l->e->holds[i] = true;
-	l->e->relaxed[i] = NULL;
-	l->e->violates[i] = false;
+	bool violates = !holds && relaxed == NULL;
+
+	if (l->said_by[i] != NULL && l->said_by[i] != l->param &&
+	    (l->e->holds[i] != holds || l->e->violates[i] != violates))
+		scenario_wrong(at, field, "\"%s\": %s says otherwise of it; "
+		    "say it of one of the two", plan_invariant_text(i),
+		    l->said_by[i]);
+	l->said_by[i] = l->param;
+	if (holds)
+		l->held[i] = true;
+	else
+		l->let_go[i] = true;
+	l->e->holds[i] = holds;
+	l->e->violates[i] = violates;
+	l->e->relaxed[i] = relaxed;
 }
 
 /* The one of the list, by its name or as sim.invariant made it; popped. */
@@ -171,7 +188,7 @@ hold_one(struct level *l, const struct scenario_at *list, const char *field,
 	if (l->held[i])
 		scenario_wrong(list, field, "\"%s\" is said twice; say it "
 		    "once", plan_invariant_text(i));
-	hold(l, i);
+	say(l, list, field, i, true, NULL);
 	lua_pop(L, 1);
 }
 
@@ -213,10 +230,7 @@ violates(struct level *l)
 			scenario_wrong(&list, field, "\"%s\" cannot hold and "
 			    "be violated; say one of them",
 			    plan_invariant_text(i));
-		l->let_go[i] = true;
-		l->e->holds[i] = false;
-		l->e->relaxed[i] = NULL;
-		l->e->violates[i] = true;
+		say(l, &list, field, i, false, NULL);
 	}
 	lua_pop(list.L, 1);
 }
@@ -236,9 +250,7 @@ relax(struct level *l, const struct scenario_at *table,
 	if (*pair->value == '\0')
 		scenario_wrong(table, pair->name, "its reason is missing; say "
 		    "%s = \"why\"", pair->name);
-	l->let_go[i] = true;
-	l->e->holds[i] = l->e->violates[i] = false;
-	l->e->relaxed[i] = pair->value;
+	say(l, table, pair->name, i, false, pair->value);
 }
 
 static void
@@ -273,7 +285,7 @@ read_level(struct level *l)
 	/* Numbers that nobody checks are none, so their invariant holds. */
 	if (scenario_expect_bounds(&l->at, l->e) &&
 	    !l->held[PLAN_STORM_BOUNDED] && !l->let_go[PLAN_STORM_BOUNDED])
-		hold(l, PLAN_STORM_BOUNDED);
+		say(l, &l->at, "bounds", PLAN_STORM_BOUNDED, true, NULL);
 	sometimes(l);
 	if (scenario_one_of(&l->at, "blames", "client", -1) == 0)
 		l->e->blames = "client";
@@ -284,15 +296,15 @@ read_level(struct level *l)
 	}
 }
 
-static const struct scenario_param *
-find_param(const struct scenario_at *at, const char *name)
+static void
+check_param(const struct scenario_at *at, const char *name)
 {
-	struct scenario *s = scenario_of(at->L);
+	const struct scenario *s = scenario_of(at->L);
 	size_t i;
 
 	for (i = 0; i < s->params_n; i++)
 		if (strcmp(s->params[i].name, name) == 0)
-			return &s->params[i];
+			return;
 	scenario_wrong(at, name, "there is no such parameter; say "
 	    "sim.param(\"%.40s\", ...) before", name);
 }
@@ -307,6 +319,8 @@ find_value(const struct scenario_at *at, const struct scenario_param *p,
 	for (i = 0; i < p->n; i++)
 		if (strcmp(p->values[i], value) == 0)
 			return i;
+	if (!p->listed)
+		return i;	/* it may have any other one */
 	all[0] = '\0';
 	for (i = 0; i < p->n && len < sizeof all; i++)
 		len += (size_t)snprintf(all + len, sizeof all - len, " %s",
@@ -327,14 +341,19 @@ read_value(struct level *l, const struct scenario_at *values,
 	const struct scenario_at all = l->at;
 	struct level level = *l, *used = l;
 	struct plan_expect unused;
+	const char *text;
 	char value[80];
 	int top = lua_gettop(L);
+	bool chosen;
 
 	lua_pushvalue(L, -2);
-	snprintf(value, sizeof value, "%.70s", luaL_tolstring(L, -1, NULL));
+	text = luaL_tolstring(L, -1, NULL);
+	snprintf(value, sizeof value, "%.70s", text);
+	chosen = find_value(values, p, text) == p->at;
 	lua_settop(L, top);
-	if (find_value(values, p, value) != p->at) {
+	if (!chosen) {
 		memset(&unused, 0, sizeof unused);
+		memset(level.said_by, 0, sizeof level.said_by);
 		level.e = &unused;
 		level.sometimes = level.custom = NULL;
 		level.sometimes_n = level.custom_n = 0;
@@ -349,9 +368,11 @@ read_value(struct level *l, const struct scenario_at *values,
 		level.functions = lua_gettop(L);
 		lua_pushvalue(L, top);
 	}
+	used->param = p->name;
 	used->at = scenario_inside(values, value);
 	scenario_fields(&used->at, FIELDS);
 	read_level(used);
+	l->param = NULL;
 	l->at = all;
 	lua_settop(L, top);
 }
@@ -360,9 +381,10 @@ static void
 by_param(struct level *l)
 {
 	const struct scenario_at at = l->at;
+	struct scenario *s = scenario_of(at.L);
 	lua_State *L = at.L;
 	struct scenario_at params, values;
-	const struct scenario_param *p;
+	size_t i;
 
 	if (!scenario_has(&at, "by_param"))
 		return;
@@ -371,11 +393,16 @@ by_param(struct level *l)
 		if (lua_type(L, -2) != LUA_TSTRING)
 			scenario_wrong(&params, NULL, "say { name = { value = "
 			    "{ ... } } }");
-		p = find_param(&params, lua_tostring(L, -2));
-		values = scenario_inside(&params, p->name);
+		check_param(&params, lua_tostring(L, -2));
+	}
+	for (i = 0; i < s->params_n; i++) {
+		if (!scenario_has(&params, s->params[i].name))
+			continue;
+		values = scenario_inside(&params, s->params[i].name);
 		for (lua_pushnil(L); lua_next(L, values.table) != 0;
 		    lua_pop(L, 1))
-			read_value(l, &values, p);
+			read_value(l, &values, &s->params[i]);
+		lua_pop(L, 1);
 	}
 	lua_pop(L, 1);
 }

@@ -60,6 +60,7 @@ struct scenario_param {		/* of the run of the file under way */
 	const char *values[SCENARIO_VALUES_MAX];
 	size_t n, at;		/* so many; which one it has */
 	bool chosen;		/* it alone is wanted */
+	bool listed;		/* there are no other values */
 };
 
 struct scenario {

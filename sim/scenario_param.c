@@ -247,6 +247,7 @@ scenario_param(lua_State *L)
 		    "texts, numbers or booleans");
 	p = new_param(L, lua_tostring(L, 1));
 	choice = scenario_param_choice(s, p->name);
+	p->listed = listed;
 	if (listed)
 		read_values(L, p);
 	if (choice != NULL) {

@@ -261,6 +261,16 @@ static const struct mistake rows[] = {
 	  NAME TOPOLOGY LOAD "expect = { holds = { 'resolves' }, by_param = { "
 	  "p = { [2] = { hold = {} } } } } }", 7,
 	  { "hold: there is no such field", "`holds`" } },
+	{ "two parameters that say two things", TOP "sim.param('p', 1) "
+	  "sim.param('q', 1) " NAME TOPOLOGY LOAD "expect = { by_param = { p = { "
+	  "[1] = { holds = {\n'resolves' } } }, q = { [1] = { relaxed = { "
+	  "resolves = 'no' } } } } } }", 8, { "\"resolves\": p says otherwise "
+	  "of it", "one of the two" } },
+	{ "two parameters that say the same", TOP "sim.param('p', 1) "
+	  "sim.param('q', 1) " NAME TOPOLOGY LOAD "expect = { by_param = { p = { "
+	  "[1] = { holds = { 'resolves' } } }, q = { [1] = { holds = { "
+	  "'resolves' } }, [2] = { relaxed = { resolves = 'no' } } } } } }", 0,
+	  { NULL, NULL } },
 	{ "a predicate that is none", EXPECTED("sometimes = { x = true }"), 7,
 	  { "x: not a function", NULL } },
 	{ "someone else to blame", EXPECTED("blames = 'server'"), 7,

@@ -335,6 +335,58 @@ check_lots(void)
 	scenario_close(b);
 }
 
+/* Lua's own order of them changes each time that a file is read. */
+static void
+check_params_in_order(void)
+{
+	char text[2000], first[72] = "", each[72];
+	struct scenario *s;
+	bool same = true, last = true;
+	int i;
+
+	snprintf(text, sizeof text, "local sim = require 'idemsim' sim.api(1) "
+	    "local function f() end\nfor _, p in ipairs { 'p', 'q', 'r', 's' } "
+	    "do sim.param(p, 1) end\nlocal function v(n) return { [1] = { bounds "
+	    "= { queue_depth = n }, sometimes = { ['s' .. n] = f } } } end\n"
+	    "return sim.scenario { name = 'x', topology = { gates = { arbiter "
+	    "= 'ledger' } }, load = { sim.script { { client = 'c1', send = { "
+	    "key = 'k' } } } }, expect = { by_param = { s = v(4), q = v(2), p "
+	    "= v(1), r = v(3) } } }\n");
+	put("s.lua", text);
+	for (i = 0; i < ROUNDS; i++) {
+		s = must_open(path_of("s.lua"));
+		plan_digest(scenario_plan(s, 0), each);
+		if (i == 0)
+			memcpy(first, each, sizeof first);
+		same = same && strcmp(first, each) == 0;
+		last = last &&
+		    scenario_plan(s, 0)->expect.queue_depth.base == 4;
+		scenario_close(s);
+	}
+	ok(same, "what values of parameters demand is read in one order");
+	ok(last, "of two numbers the later parameter's counts");
+}
+
+/* A parameter without a list may have a value that nothing is said of. */
+static void
+check_any_value(void)
+{
+	static const struct scenario_choice choice = { "p", "7" };
+	char wrong[1000] = "";
+	struct scenario *s;
+
+	put("s.lua", "local sim = require 'idemsim' sim.api(1)\n"
+	    "sim.param('p', 1) return sim.scenario { name = 'x', topology = { "
+	    "gates = { arbiter = 'ledger' } }, load = { sim.script { { client "
+	    "= 'c1', send = { key = 'k' } } } }, expect = { holds = { "
+	    "'at_most_once' }, by_param = { p = { [1] = { holds = { "
+	    "'resolves' } } } } } }\n");
+	s = scenario_open(path_of("s.lua"), &choice, 1, wrong, sizeof wrong);
+	ok(s != NULL && !scenario_plan(s, 0)->expect.holds[PLAN_RESOLVES],
+	    "a value that was chosen from no list has what all have");
+	scenario_close(s);
+}
+
 int
 main(void)
 {
@@ -354,6 +406,8 @@ main(void)
 	for (i = 0; i < sizeof computed / sizeof *computed; i++)
 		check_computed(&computed[i]);
 	check_lots();
+	check_params_in_order();
+	check_any_value();
 	unlink(path_of("s.lua"));
 	unlink(path_of("beside.lua"));
 	rmdir(folder);
