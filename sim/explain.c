@@ -355,12 +355,20 @@ say_runs(struct explain_page *p)
 	const struct plan_explore *e = &p->plan->explore;
 	unsigned runs = e->runs > 0 ? e->runs : 1;
 
-	if ((p->plan->modes & PLAN_LIVE) == 0)
-		return;
-	explain_say(p, "Live: %s run%s, within %s s.", explain_few(runs),
-	    runs == 1 ? "" : "s",
-	    explain_number((e->wall_ms > 0 ? e->wall_ms : 60000) / 1000));
+	if ((p->plan->modes & PLAN_LIVE) != 0)
+		explain_say(p, "Live: %s run%s, within %s s.",
+		    explain_few(runs), runs == 1 ? "" : "s",
+		    explain_number((e->wall_ms > 0 ? e->wall_ms : 60000) /
+		    1000));
+	else
+		explain_say(p, "It is of the model only, which is not built: "
+		    "it is skipped.");
 	explain_break(p, 2, 0);
+	if (e->searches) {
+		explain_say(p, "What it wants to be explored by a model is "
+		    "not: there is none yet.");
+		explain_break(p, 2, 0);
+	}
 }
 
 void

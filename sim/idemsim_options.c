@@ -134,7 +134,8 @@ static bool
 read_require(struct idemsim_options *o, const char *text)
 {
 	o->require_live = strcmp(text, "live") == 0;
-	return o->require_live || wrong("--require", text, "say live");
+	return o->require_live || wrong("--require", text,
+	    "say live: there is no other world yet");
 }
 
 /* --- options -------------------------------------------------------------- */

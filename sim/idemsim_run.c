@@ -176,7 +176,8 @@ why_not(struct session *s, const struct plan *plan)
 	const char *why;
 
 	if ((plan->modes & s->world->bit) == 0)
-		return "it is not for this world";
+		return "it is of the model only, and there is none yet: its "
+		    "modes do not have live";
 	why = s->world->cannot(plan);
 	if (why != NULL)
 		return why;

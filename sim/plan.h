@@ -335,6 +335,8 @@ struct plan_expect {
 struct plan_explore {
 	unsigned runs;		/* live; 0: 1 */
 	int64_t wall_ms;	/* live, of all runs; 0: 60,000 */
+	bool searches;		/* it says something of a model, whose world is
+				   not built: nobody carries that out */
 };
 
 enum { PLAN_MODEL = 1, PLAN_LIVE = 2 };

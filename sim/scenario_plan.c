@@ -50,7 +50,20 @@ heal(const struct scenario_at *at)
 	lua_pop(at->L, 1);
 }
 
-/* Those of the model are checked here, and not used by anybody yet. */
+/* Only what the modes have can be explored. */
+static bool
+has_mode(const struct scenario_at *table, const char *field, unsigned mode)
+{
+	if (!scenario_has(table, field))
+		return false;
+	if ((table->plan->modes & mode) == 0)
+		scenario_wrong(table, field, "it is of mode \"%s\", which "
+		    "modes does not have; put it there, or leave this out",
+		    mode == PLAN_LIVE ? "live" : "model");
+	return true;
+}
+
+/* Those of the model are checked here; explain says that nobody uses them. */
 static void
 explore(const struct scenario_at *at)
 {
@@ -65,20 +78,22 @@ explore(const struct scenario_at *at)
 		return;
 	table = scenario_inside(at, "explore");
 	scenario_fields(&table, "exhaustive random live");
-	if (scenario_has(&table, "exhaustive")) {
+	if (has_mode(&table, "exhaustive", PLAN_MODEL)) {
+		e->searches = true;
 		part = scenario_inside(&table, "exhaustive");
 		scenario_fields(&part, sizes);
 		for (i = 0; i < sizeof size / sizeof *size; i++)
 			scenario_whole(&part, size[i], 1, MANY, 1);
 		lua_pop(at->L, 1);
 	}
-	if (scenario_has(&table, "random")) {
+	if (has_mode(&table, "random", PLAN_MODEL)) {
+		e->searches = true;
 		part = scenario_inside(&table, "random");
 		scenario_fields(&part, "schedules");
 		scenario_whole(&part, "schedules", 1, MANY, 1);
 		lua_pop(at->L, 1);
 	}
-	if (scenario_has(&table, "live")) {
+	if (has_mode(&table, "live", PLAN_LIVE)) {
 		part = scenario_inside(&table, "live");
 		scenario_fields(&part, "runs wall_s");
 		e->runs = (unsigned)scenario_whole(&part, "runs", 1, 100000,

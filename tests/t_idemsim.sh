@@ -96,6 +96,14 @@ has out 'all is well' 'a list has their names'
 run 0 'a scenario is explained' explain good.lua
 has out 'all is well' 'an explanation has its name'
 run 64 'a history that is none is refused' check good.lua
+sed 's/"live"/"model"/' good.lua >model.lua
+run 0 'a point of the model only is passed over' run model.lua
+has out '^ok 1 - all is well.* # SKIP it is of the model only, ' \
+    'it is no pass, and why is told'
+run 0 'it is explained' explain model.lua
+has out 'it is skipped' 'which tells that, too'
+run 64 'a model cannot be required' run --require model good.lua
+has err 'there is no other world' 'as there is none'
 
 # --- runs --------------------------------------------------------------------
 

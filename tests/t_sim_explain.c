@@ -49,7 +49,9 @@ static const struct row {
 	  "  at_most_once, same_answer, ack_durable, no_false_definite,\n"
 	  "  no_partial_success, unknown_honest, resolves.\n"
 	  "  In one run at least there must be: unknown_reported.\n"
-	  "  Live: two runs, within 60 s.\n" },
+	  "  Live: two runs, within 60 s.\n"
+	  "  What it wants to be explored by a model is not: there is "
+	  "none yet.\n" },
 	{ "scenarios/03_retry_storm.lua",
 	  { "clients", "jittered" },
 	  "retry storm (jittered)\n"
@@ -109,7 +111,9 @@ static const struct row {
 	  "answered within 1,500\n"
 	  "  ms.\n"
 	  "  In one run at least there must be: coalesced, replayed.\n"
-	  "  Live: two runs, within 40 s.\n" },
+	  "  Live: two runs, within 40 s.\n"
+	  "  What it wants to be explored by a model is not: there is "
+	  "none yet.\n" },
 	{ "scenarios/06_slow_handler_outlives_lease.lua",
 	  { "policy", "retry" },
 	  "slow handler outlives its lease [policy=retry]\n"
@@ -153,7 +157,9 @@ static const struct row {
 	  "  Not at_most_once: policy is at-least-once.\n"
 	  "  In one run at least there must be: expired_while_running,\n"
 	  "  late_writer_refused.\n"
-	  "  Live: four runs, within 60 s.\n" },
+	  "  Live: four runs, within 60 s.\n"
+	  "  What it wants to be explored by a model is not: there is "
+	  "none yet.\n" },
 };
 
 static void

@@ -148,6 +148,12 @@ static const struct mistake rows[] = {
 	{ "an unknown mode", WITH("modes = { 'alive' }"), 8,
 	  { "modes[1]: \"alive\" is not one of: model live",
 	  "did you mean \"live\"" } },
+	{ "a search of a mode that is not wanted", WITH("modes = { 'live' "
+	  "},\nexplore = { random = { schedules = 1 } }"), 9,
+	  { "random: it is of mode \"model\"", "leave this out" } },
+	{ "runs of a mode that is not wanted", WITH("modes = { 'model' "
+	  "},\nexplore = { live = { runs = 1 } }"), 9,
+	  { "live: it is of mode \"live\"", NULL } },
 	{ "a heal of the wrong type", WITH("heal = 4000"), 8,
 	  { "heal: 4000 is not a table", NULL } },
 	{ "a time that is none", WITH("heal = { at = '4000' }"), 8,

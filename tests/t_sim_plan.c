@@ -137,7 +137,7 @@ write_scenario(FILE *f)
 
 	fputs("local sim = require 'idemsim'\nsim.api(1)\n"
 	    "return sim.scenario { name = 'all', about = 'All words.',\n"
-	    "modes = { 'live' }, topology = { redis = { b = { replica_of = "
+	    "modes = { 'live', 'model' }, topology = { redis = { b = { replica_of = "
 	    "'a' }, a = { persistence = 'rdb', maxmemory = '4mb', "
 	    "maxmemory_policy = 'noeviction', sentinel = true, config = { hz "
 	    "= 100 } } }, gates = { n = 2, arbiter = 'redis', store = 'a', "
@@ -243,7 +243,7 @@ check_members(const struct plan *p)
 	    a->persistence == PLAN_PERSIST_RDB && a->replica_of == PLAN_NONE &&
 	    p->stores[1].replica_of == 0, "stores are there, by their names");
 	ok(p->gates.workers == 2 && p->gates.lighttpd &&
-	    p->gates.configs == 4 && p->modes == PLAN_LIVE,
+	    p->gates.configs == 4 && p->modes == (PLAN_MODEL | PLAN_LIVE),
 	    "gates are as they were said");
 	ok(h->service_ms.kind == PLAN_CHOICE && h->service_ms.n == 2 &&
 	    h->output_bytes == 9 && h->partial_output == 5 && h->exit == 3 &&
