@@ -19,9 +19,11 @@ struct arena_block {
 	alignas(max_align_t) unsigned char at[];
 };
 
-static _Noreturn void
-no_memory(void)
+void
+arena_must_have(bool memory)
 {
+	if (memory)
+		return;
 	fputs("idemsim: there is no memory left\n", stderr);
 	exit(70);
 }
@@ -38,8 +40,7 @@ block(struct arena *a, size_t len)
 	if (size < len)
 		size = len;
 	b = calloc(1, sizeof *b + size);
-	if (b == NULL)
-		no_memory();
+	arena_must_have(b != NULL);
 	b->size = size;
 	b->before = a->last;
 	a->last = b;
@@ -52,8 +53,7 @@ arena_get(struct arena *a, size_t len)
 	struct arena_block *b = a->last;
 	void *at;
 
-	if (len > SIZE_MAX / 4)
-		no_memory();
+	arena_must_have(len <= SIZE_MAX / 4);
 	len = (len + ALIGN - 1) / ALIGN * ALIGN;
 	if (b == NULL || b->size - b->used < len)
 		b = block(a, len);
@@ -88,8 +88,7 @@ arena_format(struct arena *a, const char *format, ...)
 	va_start(args, format);
 	len = vsnprintf(some, sizeof some, format, args);
 	va_end(args);
-	if (len < 0)
-		no_memory();
+	arena_must_have(len >= 0);
 	if ((size_t)len < sizeof some)
 		return arena_copy(a, some, (size_t)len);
 	text = arena_get(a, (size_t)len + 1);
@@ -110,8 +109,7 @@ arena_more(struct arena *a, void *array, size_t *n, size_t size)
 	at = old;
 	if (*n == 0 || (*n >= FEWEST && (*n & (*n - 1)) == 0)) {
 		room = *n == 0 ? FEWEST : 2 * *n;
-		if (room > SIZE_MAX / 4 / size)
-			no_memory();
+		arena_must_have(room <= SIZE_MAX / 4 / size);
 		at = arena_get(a, room * size);
 		if (*n > 0)
 			memcpy(at, old, *n * size);

@@ -2,11 +2,15 @@
 #ifndef ARENA_H
 #define ARENA_H
 
+#include <stdbool.h>
 #include <stddef.h>
 
+/* Where there is no memory the simulator ends with 70, as it may. */
+void arena_must_have(bool memory);
+
 /*
- * Memory that goes all at once: a plan's, a history's.  Where there is none,
- * the simulator ends with 70, as it may.  Zeroes are an empty one.
+ * Memory that goes all at once: a plan's, a history's; it is always there.
+ * Zeroes are an empty one.
  */
 struct arena {
 	struct arena_block *last;	/* private */

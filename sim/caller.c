@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: ISC */
 #include "caller_private.h"
 
+#include "arena.h"
+
 #include <errno.h>
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/epoll.h>
@@ -13,15 +14,6 @@
 #define OUT_MAX (64u * 1024u * 1024u)
 #define AGAIN_MS 2	/* when the server's queue is full */
 #define REST_MS 10	/* of a slow reader */
-
-static void
-must_have(bool memory)
-{
-	if (memory)
-		return;
-	fputs("idemsim: there is no memory left\n", stderr);
-	exit(70);
-}
 
 /* --- its end -------------------------------------------------------------- */
 
@@ -113,7 +105,7 @@ give_up_due(struct timer *timer, int64_t now_ms)
 static void
 set(struct call_private *in, struct call_timer *timer, int64_t in_ms)
 {
-	must_have(loop_timer(in->loop, &timer->timer,
+	arena_must_have(loop_timer(in->loop, &timer->timer,
 	    loop_now(in->loop) + in_ms) == 0);
 }
 
@@ -139,10 +131,10 @@ await(struct call_private *in)
 	if (events == 0)
 		loop_unwatch(in->loop, &in->watch);
 	else if (in->watch.fd == -1)
-		must_have(loop_watch(in->loop, &in->watch, in->fd, events) ==
+		arena_must_have(loop_watch(in->loop, &in->watch, in->fd, events) ==
 		    0);
 	else
-		must_have(loop_change(in->loop, &in->watch, events) == 0);
+		arena_must_have(loop_change(in->loop, &in->watch, events) == 0);
 }
 
 /* --- what goes out and comes in; false: it is over ------------------------ */
@@ -176,7 +168,7 @@ take(struct call_private *in, struct idem_bytes got)
 	    caller_fcgi_take)(in, got);
 
 	if (!idem_buf_ok(&call->out)) {
-		must_have(call->out.len + READ >= OUT_MAX);
+		arena_must_have(call->out.len + READ >= OUT_MAX);
 		call->out.failed = false;
 		finish(in, OUTCOME_CUT, "too large");
 		return false;
@@ -330,7 +322,7 @@ call_start(struct loop *loop, struct call *call)
 {
 	struct call_private *in = calloc(1, sizeof *in);
 
-	must_have(in != NULL);
+	arena_must_have(in != NULL);
 	answer_clear(call);
 	call->in = in;
 	in->call = call;
@@ -342,7 +334,7 @@ call_start(struct loop *loop, struct call *call)
 	timer_init(in, &in->tick, tick_due);
 	(call->http ? caller_http_request : caller_fcgi_request)(call,
 	    &in->request);
-	must_have(idem_buf_ok(&in->request));
+	arena_must_have(idem_buf_ok(&in->request));
 	if (call->timeout_ms > 0)
 		set(in, &in->timeout, call->timeout_ms);
 	if (call->give_up_ms > 0)

@@ -3,7 +3,6 @@
 
 #include <math.h>
 #include <stdbool.h>
-#include <stdio.h>
 #include <stdlib.h>
 
 #define FNV_BASIS UINT64_C(0xcbf29ce484222325)
@@ -155,10 +154,7 @@ draw_zipf_make(struct draw_zipf *z, size_t n, double exponent)
 
 	z->n = n;
 	z->sums = calloc(n > 0 ? n : 1, sizeof *z->sums);
-	if (z->sums == NULL) {
-		fputs("idemsim: no memory\n", stderr);
-		exit(70);	/* as for an arena */
-	}
+	arena_must_have(z->sums != NULL);
 	for (i = 0; i < n; i++) {
 		sum += pow((double)(i + 1), -exponent);
 		z->sums[i] = sum;

@@ -2,7 +2,6 @@
 #include "net_private.h"
 
 #include <errno.h>
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/epoll.h>
@@ -12,21 +11,12 @@
 
 /* --- memory, and when it goes --------------------------------------------- */
 
-void
-net_must_have(bool memory)
-{
-	if (memory)
-		return;
-	fputs("idemsim: there is no memory left\n", stderr);
-	exit(70);
-}
-
 void *
 net_memory(size_t len)
 {
 	void *at = calloc(1, len);
 
-	net_must_have(at != NULL);
+	arena_must_have(at != NULL);
 	return at;
 }
 

@@ -31,7 +31,7 @@ net_asked_add(struct net_link *link, enum net_asked_kind kind, uint32_t message,
 		why = idem_bytes_text(word);
 	asked = malloc(sizeof *asked + c->name.len + script.len + c->key.len +
 	    c->op.len + why.len);
-	net_must_have(asked != NULL);
+	arena_must_have(asked != NULL);
 	to = asked->text;
 	asked->next = NULL;
 	asked->kind = kind;

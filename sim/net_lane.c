@@ -82,7 +82,7 @@ net_lane_push(struct net_lane *lane, struct idem_bytes bytes, int64_t due_ms,
 	    last->bytes.len >= JOINED_MAX)
 		piece_add(lane, NET_BYTES, due_ms, slice);
 	idem_buf_append(&lane->last->bytes, bytes.at, bytes.len);
-	net_must_have(idem_buf_ok(&lane->last->bytes));
+	arena_must_have(idem_buf_ok(&lane->last->bytes));
 	lane->lying += bytes.len;
 }
 
@@ -154,7 +154,7 @@ static void
 await(struct net_lane *lane, int64_t due_ms)
 {
 	if (due_ms != NET_NEVER)
-		net_must_have(loop_timer(lane->link->net->loop, &lane->timer,
+		arena_must_have(loop_timer(lane->link->net->loop, &lane->timer,
 		    due_ms) == 0);
 }
 

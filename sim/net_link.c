@@ -150,7 +150,7 @@ receive(struct net_side *side, uint32_t events)
 
 	if (n > 0) {
 		idem_buf_append(&lane->in, net->read, (size_t)n);
-		net_must_have(idem_buf_ok(&lane->in));
+		arena_must_have(idem_buf_ok(&lane->in));
 		net_frame_take(lane);
 	} else if (n == 0) {
 		side->hung_up = (events & EPOLLHUP) != 0;
@@ -218,7 +218,7 @@ connect_to_server(struct net_link *link)
 	if (side->fd != -1)
 		return;
 	if (errno == EAGAIN)
-		net_must_have(loop_timer(loop, &link->again,
+		arena_must_have(loop_timer(loop, &link->again,
 		    loop_now(loop) + AGAIN_MS) == 0);
 	else
 		net_link_end(link, true);

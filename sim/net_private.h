@@ -3,6 +3,7 @@
 #define NET_PRIVATE_H
 
 #include "address.h"
+#include "arena.h"
 #include "net.h"
 
 /*
@@ -134,7 +135,6 @@ void net_enter(struct net *);
 void net_leave(struct net *);	/* the net may be freed then */
 /* Memory that must be there, zeroed: else the simulator ends with 70. */
 void *net_memory(size_t len);
-void net_must_have(bool memory);
 
 /* --- net_link.c ----------------------------------------------------------- */
 

@@ -13,7 +13,7 @@ net_rule_add(struct net *net, const struct net_rule *rule)
 		net->rules_size = net->rules_size == 0 ? 8 :
 		    2 * net->rules_size;
 		rules = reallocarray(rules, net->rules_size, sizeof *rules);
-		net_must_have(rules != NULL);
+		arena_must_have(rules != NULL);
 		net->rules = rules;
 	}
 	rules[net->rules_n] = (struct net_rule_set){ .rule = *rule };
