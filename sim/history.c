@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: ISC */
 #include "history_private.h"
 
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -139,10 +138,7 @@ more(struct history *h)
 	if (h->n == in->room) {
 		in->room = in->room > 0 ? 2 * in->room : EVENTS_FEWEST;
 		events = realloc(h->events, in->room * sizeof *events);
-		if (events == NULL) {
-			fputs("idemsim: there is no memory left\n", stderr);
-			exit(70);
-		}
+		arena_must_have(events != NULL);
 		h->events = events;
 	}
 	return &h->events[h->n++];
@@ -246,10 +242,7 @@ history_settle(struct history *h)
 		return;
 	order = calloc(h->n, sizeof *order);
 	events = calloc(in->room, sizeof *events);
-	if (order == NULL || events == NULL) {
-		fputs("idemsim: there is no memory left\n", stderr);
-		exit(70);
-	}
+	arena_must_have(order != NULL && events != NULL);
 	for (i = 0; i < h->n; i++)
 		order[i] = (struct order){ h->events[i].t_ns, i };
 	qsort(order, h->n, sizeof *order, by_time);

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: ISC */
 #include "history_private.h"
 
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -33,10 +32,7 @@ zeroed(size_t n, size_t size)
 {
 	void *at = calloc(n, size);
 
-	if (at == NULL) {
-		fputs("idemsim: there is no memory left\n", stderr);
-		exit(70);
-	}
+	arena_must_have(at != NULL);
 	return at;
 }
 

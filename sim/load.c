@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: ISC */
 #include "load_private.h"
 
-#include <stdio.h>
 #include <stdlib.h>
 
 struct load *
@@ -10,10 +9,7 @@ load_open(const struct plan *plan, struct draw *d, struct history *history,
 {
 	struct load *l = calloc(1, sizeof *l);
 
-	if (l == NULL) {
-		fputs("idemsim: there is no memory left\n", stderr);
-		exit(70);
-	}
+	arena_must_have(l != NULL);
 	l->plan = plan;
 	l->history = history;
 	l->world = *world;

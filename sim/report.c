@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: ISC */
 #include "report_private.h"
 
+#include "arena.h"
+
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
@@ -17,10 +19,7 @@ void
 report_begin(struct report *r, size_t points)
 {
 	r->in = calloc(1, sizeof *r->in);
-	if (r->in == NULL) {
-		fputs("idemsim: there is no memory left\n", stderr);
-		exit(70);
-	}
+	arena_must_have(r->in != NULL);
 	r->points = points;
 	r->done = 0;
 	if (r->json != NULL)

@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: ISC */
 #include "report_private.h"
 
+#include "arena.h"
+
 #include <jansson.h>
 #include <stdlib.h>
 
@@ -12,10 +14,7 @@ struct report_json {
 static json_t *
 must(json_t *value)
 {
-	if (value == NULL) {
-		fputs("idemsim: there is no memory left\n", stderr);
-		exit(70);
-	}
+	arena_must_have(value != NULL);
 	return value;
 }
 

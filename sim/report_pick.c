@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: ISC */
 #include "report_pick.h"
 
+#include "arena.h"
+
 #include <stdlib.h>
 #include <string.h>
 
@@ -143,10 +145,7 @@ some(size_t n, size_t size)
 {
 	void *at = calloc(n + 1, size);
 
-	if (at == NULL) {
-		fputs("idemsim: there is no memory left\n", stderr);
-		exit(70);
-	}
+	arena_must_have(at != NULL);
 	return at;
 }
 

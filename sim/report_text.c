@@ -1,5 +1,7 @@
 /* SPDX-License-Identifier: ISC */
 #include "report_private.h"
+
+#include "arena.h"
 #include "text.h"
 
 #include <inttypes.h>
@@ -15,10 +17,7 @@ const char *
 report_buf_text(struct idem_buf *b)
 {
 	idem_buf_u8(b, '\0');
-	if (!idem_buf_ok(b)) {
-		fputs("idemsim: there is no memory left\n", stderr);
-		exit(70);
-	}
+	arena_must_have(idem_buf_ok(b));
 	b->len--;
 	return (const char *)b->at;
 }
