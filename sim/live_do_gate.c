@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: ISC */
 #include "live_private.h"
 
-#include <errno.h>
 #include <stdlib.h>
 #include <string.h>
 #include <time.h>
@@ -81,29 +80,16 @@ restart(struct live *l, const struct live_due *d, struct live_gate *g)
 		    "it cannot be started again");
 }
 
-static const struct {
-	const char *word;
-	int error;
-} errors[] = {
-	{ "EAGAIN", EAGAIN }, { "EIO", EIO }, { "ENOSPC", ENOSPC },
-	{ "ENOMEM", ENOMEM }, { "EMFILE", EMFILE }, { "ENFILE", ENFILE },
-	{ "EPIPE", EPIPE }, { "ECONNRESET", ECONNRESET },
-	{ "ECONNREFUSED", ECONNREFUSED }, { "ETIMEDOUT", ETIMEDOUT },
-	{ "EACCES", EACCES }, { "ENOENT", ENOENT }, { "EINTR", EINTR }
-};
-
 /* Only who waits at a label can be told to fail. */
 static void
 fail(struct live *l, const struct live_due *d, struct live_gate *g)
 {
-	const char *word = d->action->word != NULL ? d->action->word : "EIO";
-	size_t i;
+	int error = plan_error(d->action->word);
 
-	for (i = 0; i < sizeof errors / sizeof *errors && d->stop != 0; i++)
-		if (strcmp(errors[i].word, word) == 0) {
-			stops_fail(l->cast->stops, d->stop, errors[i].error);
-			live_fired(l, d->action, g->instance.name, d->label);
-		}
+	if (d->stop == 0 || error == 0)
+		return;
+	stops_fail(l->cast->stops, d->stop, error);
+	live_fired(l, d->action, g->instance.name, d->label);
 }
 
 /* --- its disk and its clock ----------------------------------------------- */

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: ISC */
 #include "plan.h"
 
+#include <errno.h>
 #include <string.h>
 
 /* --- names ---------------------------------------------------------------- */
@@ -65,6 +66,42 @@ plan_labels(void)
 	};
 
 	return all;
+}
+
+/* idemd's own that can fail, and those of the program, which ends then. */
+bool
+plan_label_fails(const char *label)
+{
+	static const char *const all[] = { "program.spawn", "effect.before",
+		"effect.after", NULL };
+	size_t i = 0;
+
+	while (all[i] != NULL && strcmp(all[i], label) != 0)
+		i++;
+	return all[i] != NULL;
+}
+
+int
+plan_error(const char *word)
+{
+	static const struct {
+		const char *word;
+		int error;
+	} all[] = {
+		{ "EAGAIN", EAGAIN }, { "EIO", EIO }, { "ENOSPC", ENOSPC },
+		{ "ENOMEM", ENOMEM }, { "EMFILE", EMFILE },
+		{ "ENFILE", ENFILE }, { "EPIPE", EPIPE },
+		{ "ECONNRESET", ECONNRESET },
+		{ "ECONNREFUSED", ECONNREFUSED }, { "ETIMEDOUT", ETIMEDOUT },
+		{ "EACCES", EACCES }, { "ENOENT", ENOENT },
+		{ "EINTR", EINTR }
+	};
+	size_t i;
+
+	for (i = 0; i < sizeof all / sizeof *all; i++)
+		if (strcmp(all[i].word, word) == 0)
+			return all[i].error;
+	return 0;
 }
 
 /* --- actions -------------------------------------------------------------- */

@@ -82,15 +82,18 @@ whose_clock(const struct given *g)
 
 /* --- options -------------------------------------------------------------- */
 
+/* What Redis would answer. */
 static void
-check_word(const struct given *g, const char *letters, const char *example)
+error_word(const struct given *g)
 {
-	const char *word = g->a->word;
+	const char *word = argument(g, 2);
 
-	if (*word == '\0' || strspn(word, letters) != strlen(word) ||
-	    strlen(word) > 30)
+	if (*word == '\0' || strspn(word, "ABCDEFGHIJKLMNOPQRSTUVWXYZ") !=
+	    strlen(word) || strlen(word) > 30)
 		scenario_wrong(&g->at, NULL, "\"%.40s\" is no error's word; "
-		    "say %s", word, example);
+		    "say \"OOM\", \"READONLY\", \"LOADING\", ... (as "
+		    "Redis does)", word);
+	g->a->word = word;
 }
 
 /* Which messages of a link; times 0 is all. */
@@ -104,7 +107,7 @@ messages(const struct given *g, int argument_n, unsigned times)
 	g->a->times = times;
 	if (!scenario_options(&g->at, argument_n, g->word, &o))
 		return;
-	g->a->script = scenario_text(&o, "script", NULL);
+	g->a->script = scenario_script(&o);
 	g->a->cmd = scenario_text(&o, "cmd", NULL);
 	if (g->a->script != NULL && g->a->cmd != NULL)
 		scenario_wrong(&o, "cmd", "script says it already; say one of "
@@ -137,21 +140,59 @@ or_over(const struct given *g)
 
 /* --- kinds ---------------------------------------------------------------- */
 
+/* Of a replica's link all is meant, or nothing: there are no frames on it. */
+static void
+check_replica(const struct given *g, int options)
+{
+	struct scenario_at o;
+
+	if (g->a->gate != PLAN_NONE)
+		return;
+	if (g->a->kind == PLAN_NET_DROP || g->a->kind == PLAN_NET_ONEWAY ||
+	    g->a->kind == PLAN_NET_SLICE)
+		scenario_wrong(&g->at, NULL, "a replica's link can be stopped, "
+		    "slow or away as a whole; say sim.net.hold, delay, reset "
+		    "or refuse, or sim.store.lag");
+	if (scenario_options(&g->at, options, g->word, &o))
+		scenario_wrong(&o, NULL, "of a replica's link all is meant; "
+		    "leave { ... } out");
+}
+
+/* Without a word on which all connections end now, however many fit. */
+static void
+check_reset(const struct given *g)
+{
+	if (g->a->script == NULL && g->a->cmd == NULL && g->a->bytes == 0 &&
+	    g->a->requests == g->a->replies &&
+	    (g->a->nth != 1 || g->a->times != 1))
+		scenario_wrong(&g->at, NULL, "of which messages? say dir, "
+		    "script, cmd or after_bytes besides nth and times, or "
+		    "leave them out: all connections end now");
+}
+
 static void
 read_net(const struct given *g)
 {
 	link_of(g);
+	scenario_past_links(&g->at);
 	switch ((int)g->a->kind) {
 	case PLAN_NET_DROP:
 	case PLAN_NET_HOLD:
+		messages(g, 2, 1);
+		check_replica(g, 2);
+		break;
 	case PLAN_NET_RESET:
 		messages(g, 2, 1);
+		check_replica(g, 2);
+		check_reset(g);
 		break;
 	case PLAN_NET_DELAY:
 		g->a->ms = scenario_ms(&g->at, "[2]", 0);
 		messages(g, 3, 0);
+		check_replica(g, 3);
 		break;
 	case PLAN_NET_ONEWAY:
+		check_replica(g, 3);
 		g->a->replies = scenario_one_of(&g->at, "[2]",
 		    "request reply", 0) == 1;
 		g->a->requests = !g->a->replies;
@@ -160,14 +201,13 @@ read_net(const struct given *g)
 		g->a->bytes = (size_t)scenario_whole(&g->at, "[2]", 1, MANY,
 		    1);
 		messages(g, 3, 0);
+		check_replica(g, 3);
 		break;
 	case PLAN_NET_ERROR:
 		if (g->a->gate == PLAN_NONE)
 			scenario_wrong(&g->at, NULL, "a replica's link has no "
 			    "commands to be answered; say one of a gate");
-		g->a->word = argument(g, 2);
-		check_word(g, "ABCDEFGHIJKLMNOPQRSTUVWXYZ", "\"OOM\", "
-		    "\"READONLY\", \"LOADING\", ... (as Redis does)");
+		error_word(g);
 		messages(g, 3, 1);
 		break;
 	}
@@ -244,12 +284,12 @@ read_store(const struct given *g)
 		read_restart(g);
 		break;
 	case PLAN_STORE_SLOW:
+		scenario_past_links(&g->at);
 		g->a->ms = scenario_ms(&g->at, "[2]", 0);
 		break;
 	case PLAN_STORE_ERROR:
-		g->a->word = argument(g, 2);
-		check_word(g, "ABCDEFGHIJKLMNOPQRSTUVWXYZ", "\"OOM\", "
-		    "\"READONLY\", \"LOADING\", ... (as Redis does)");
+		scenario_past_links(&g->at);
+		error_word(g);
 		messages(g, 3, 0);
 		break;
 	case PLAN_STORE_OOM:
@@ -307,10 +347,21 @@ read_client(const struct given *g)
 	scenario_client(&g->at, NULL, g->a->client);
 }
 
+/* The disk of an instance is its ledger's folder. */
 static void
 read_disk(const struct given *g)
 {
+	const struct plan_gates *gates = &g->at.plan->gates;
+	size_t i;
+
 	gate(g, false);
+	for (i = 0; i < gates->n; i++)
+		if (gates->ledger[i] != NULL &&
+		    (g->a->gate == PLAN_ANY || g->a->gate == (int)i))
+			break;
+	if (i == gates->n)
+		scenario_wrong(&g->at, NULL, "no ledger, no disk; say ledger = "
+		    "\"shared\" in topology.gates");
 	if (g->a->kind != PLAN_DISK_POWER_LOSS)
 		or_over(g);
 }
@@ -324,12 +375,14 @@ read_proc(const struct given *g)
 		    "instance; say \"g1\"");
 	if (g->a->kind != PLAN_PROC_FAIL)
 		return;
+	if (g->a->part != PLAN_WHOLE)
+		scenario_wrong(&g->at, NULL, "who fails is who waits at the "
+		    "label; say the gate alone, as \"g1\"");
 	g->a->word = argument(g, 2);
-	check_word(g, "ABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789", "\"EAGAIN\", "
-	    "\"ENOSPC\", ... (as errno(3) has them)");
-	if (g->a->word[0] != 'E')
-		scenario_wrong(&g->at, NULL, "\"%s\" is no error's word; say "
-		    "\"EAGAIN\", \"ENOSPC\", ...", g->a->word);
+	if (plan_error(g->a->word) == 0)
+		scenario_wrong(&g->at, NULL, "\"%.40s\" is no error's word; "
+		    "say \"EAGAIN\", \"ENOSPC\" or another one of "
+		    "idemsim(1)", g->a->word);
 }
 
 struct plan_action

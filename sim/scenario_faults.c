@@ -4,6 +4,7 @@
 #include <lauxlib.h>
 #include <lua.h>
 
+#include <inttypes.h>
 #include <string.h>
 
 #define TIMES_MAX 1000
@@ -26,16 +27,43 @@ struct actions {
 	int depth;
 };
 
-/* An errno can only be given to who waits at a label for its word. */
+/*
+ * An errno can only be given to who waits at a label for its word, and only
+ * some heed it.
+ */
 static void
 check_fail(const struct scenario_at *at, const struct plan_action *a,
     const struct plan_trigger *when)
 {
-	if (a->kind == PLAN_PROC_FAIL &&
-	    (when == NULL || when->kind != PLAN_LABEL || a->after_ms > 0))
+	if (a->kind != PLAN_PROC_FAIL)
+		return;
+	if (when == NULL || when->kind != PLAN_LABEL || a->after_ms > 0)
 		scenario_wrong(at, NULL, "sim.proc.fail is of a label, where "
 		    "something can fail; say sim.on(sim.label(...), "
 		    "sim.proc.fail(...))");
+	if (!plan_label_fails(when->label))
+		scenario_wrong(at, NULL, "nothing can be told to fail at %s; "
+		    "say \"program.spawn\", \"effect.before\" or "
+		    "\"effect.after\"", when->label);
+	if (a->gate != PLAN_ANY && a->gate != when->gate)
+		scenario_wrong(at, NULL, "who comes to the label fails; say "
+		    "the same gate, or sim.proc.fail(\"*\", ...)");
+}
+
+/* All faults end then: nothing begins any more. */
+static void
+check_heal(const struct scenario_at *at, const struct plan_action *a,
+    const struct plan_trigger *when)
+{
+	int64_t heal_ms = at->plan->heal_ms;
+
+	if (when->kind != PLAN_AT || heal_ms < 0 || plan_action_heals(a) ||
+	    (a->kind == PLAN_OPERATOR_RESOLVE && when->at_ms <= heal_ms))
+		return;
+	if (when->at_ms + a->after_ms > heal_ms)
+		scenario_wrong(at, NULL, "%" PRId64 " ms is after heal.at, "
+		    "when all faults end; say it before, or heal later",
+		    when->at_ms + a->after_ms);
 }
 
 /* Those of a list from its `first` on, so long after the trigger. */
@@ -67,6 +95,7 @@ read_actions(const struct scenario_at *list, size_t first, int64_t after_ms,
 			a = scenario_action(list, field);
 			a.after_ms = after_ms;
 			check_fail(list, &a, when);
+			check_heal(list, &a, when);
 			*(struct plan_action *)scenario_more(list, &out->all,
 			    &out->n, sizeof a) = a;
 		}
@@ -111,6 +140,9 @@ window(const struct scenario_at *options, struct plan_maybe *m)
 	if (m->to_ms <= m->from_ms)
 		scenario_wrong(options, "window", "it ends before it begins; "
 		    "say the earlier time first");
+	if (options->plan->heal_ms >= 0 && m->to_ms > options->plan->heal_ms)
+		scenario_wrong(options, "window", "it ends after heal.at, when "
+		    "all faults end; say it before, or heal later");
 	lua_pop(options->L, 1);
 }
 
@@ -145,6 +177,60 @@ read_maybe(const struct scenario_at *given, const struct scenario_word *word,
 }
 
 /* --- all of them ---------------------------------------------------------- */
+
+/* Does a rule do that to that store, or to a link of it? */
+static bool
+is_done(const struct faults *f, enum plan_action_kind kind, int store)
+{
+	const struct plan_action *a;
+	size_t i, j;
+
+	for (i = 0; i < f->rules_n; i++)
+		for (j = 0; j < f->rules[i].n; j++) {
+			a = &f->rules[i].actions[j];
+			if (a->kind == kind && a->store == store &&
+			    (kind != PLAN_NET_HOLD || a->gate == PLAN_NONE))
+				return true;
+		}
+	return false;
+}
+
+/* What only another action can bring about. */
+static void
+check_action(const struct scenario_at *list, const struct faults *f,
+    const struct plan_action *a)
+{
+	struct scenario_at at = *list;
+
+	at.place.line = a->line;
+	at.in = NULL;
+	if (a->kind == PLAN_STORE_RESTART && a->older &&
+	    !is_done(f, PLAN_STORE_SAVE, a->store)) {
+		at.what = "store.restart";
+		scenario_wrong(&at, "older", "nothing was put by; say "
+		    "sim.store.save before");
+	}
+	if (a->kind == PLAN_STORE_FAILOVER && a->lose > 0 &&
+	    !is_done(f, PLAN_STORE_LAG, a->to) &&
+	    !is_done(f, PLAN_NET_HOLD, a->to)) {
+		at.what = "store.failover";
+		scenario_wrong(&at, "lose", "the replica has all of it; say "
+		    "sim.store.lag(\"%s\", \"freeze\") before what is to be "
+		    "lost", at.plan->stores[a->to].name);
+	}
+}
+
+static void
+check_actions(const struct scenario_at *list, const struct faults *f)
+{
+	size_t i, j;
+
+	for (i = 0; i < f->rules_n; i++)
+		for (j = 0; j < f->rules[i].n; j++)
+			check_action(list, f, &f->rules[i].actions[j]);
+	for (i = 0; i < f->maybes_n; i++)
+		check_action(list, f, &f->maybes[i].action);
+}
 
 static void
 read_fault(const struct scenario_at *list, const char *field,
@@ -183,6 +269,7 @@ scenario_faults(const struct scenario_at *at)
 		read_fault(&list, field, &f);
 		lua_settop(at->L, list.table);
 	}
+	check_actions(&list, &f);
 	at->plan->rules = f.rules;
 	at->plan->rules_n = f.rules_n;
 	at->plan->maybes = f.maybes;

@@ -296,6 +296,10 @@ void scenario_link(const struct scenario_at *, const char *what,
     const char *name, int *gate, int *store);
 void scenario_client(const struct scenario_at *, const char *what,
     const char *name);
+/* What is of a link or its messages cannot be, if gates go past it. */
+void scenario_past_links(const struct scenario_at *);
+/* The field "script"; NULL: there is none. */
+const char *scenario_script(const struct scenario_at *options);
 /* The trigger on top; what an action is, that is on top. */
 struct plan_trigger scenario_trigger(const struct scenario_at *,
     const char *field);

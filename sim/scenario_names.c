@@ -127,6 +127,33 @@ scenario_link(const struct scenario_at *at, const char *what,
 		    arrow + 2, at->plan->stores[at->plan->gates.store].name);
 }
 
+/* Who finds his store by sentinels goes past every link. */
+void
+scenario_past_links(const struct scenario_at *at)
+{
+	int store = at->plan->gates.store;
+
+	if (store != PLAN_NONE && at->plan->stores[store].sentinel)
+		scenario_wrong(at, NULL, "gates find %s by sentinels, so no "
+		    "link is between them; leave sentinel out, or say "
+		    "sim.store.*", at->plan->stores[store].name);
+}
+
+/* Operations of idem's script, as frames have them. */
+const char *
+scenario_script(const struct scenario_at *options)
+{
+	const char *scheme = plan_config_value(options->plan, "scheme");
+
+	if (scenario_one_of(options, "script", "claim renew complete release "
+	    "unknown settle issue peek", -1) == -1)
+		return NULL;
+	if (scheme != NULL && strcmp(scheme, "script") != 0)
+		scenario_wrong(options, "script", "scheme = \"%s\" has none; "
+		    "say cmd = \"SET\", ...", scheme);
+	return scenario_text(options, "script", NULL);
+}
+
 /* --- clients -------------------------------------------------------------- */
 
 /*

@@ -122,8 +122,8 @@ read_scenario(const struct scenario_at *at)
 	scenario_topology(at);
 	scenario_handler(at);
 	scenario_load(at);
+	heal(at);		/* faults come before it */
 	scenario_faults(at);
-	heal(at);
 	explore(at);
 }
 

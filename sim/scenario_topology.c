@@ -202,6 +202,21 @@ arbiter(const struct scenario_at *at, struct plan_gates *g)
 	g->cached = store != NULL && g->arbiter == PLAN_LEDGER;
 }
 
+/* Sentinels tell gates where their store is, and nobody else. */
+static void
+check_sentinels(const struct scenario_at *at)
+{
+	const struct plan *p = at->plan;
+	size_t i;
+
+	for (i = 0; i < p->stores_n; i++)
+		if (p->stores[i].sentinel && (int)i != p->gates.store)
+			scenario_wrong(at, "store", "%s has sentinels, and "
+			    "gates do not come to it; say store = \"%s\", or "
+			    "leave sentinel out", p->stores[i].name,
+			    p->stores[i].name);
+}
+
 static void
 check_gates(const struct scenario_at *at, const struct plan_gates *g)
 {
@@ -229,6 +244,7 @@ gates(const struct scenario_at *at)
 	scenario_fields(&table, "n arbiter store ledger config workers front");
 	g->n = (size_t)scenario_whole(&table, "n", 1, PLAN_GATES_MAX, 1);
 	arbiter(&table, g);
+	check_sentinels(&table);
 	ledger(&table, g);
 	g->workers = (size_t)scenario_whole(&table, "workers", 1, 8, 1);
 	g->lighttpd = scenario_one_of(&table, "front", "lighttpd", -1) == 0;

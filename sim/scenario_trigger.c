@@ -40,6 +40,13 @@ nth(const struct scenario_at *options, bool said)
 	    (unsigned)scenario_whole(options, "nth", 1, NTH_MAX, 1);
 }
 
+/* A name with a star for any: NULL. */
+static const char *
+or_any(const char *name)
+{
+	return strcmp(name, "*") == 0 ? NULL : name;
+}
+
 static void
 read_label(const struct scenario_at *given, const struct scenario_word *word,
     struct plan_trigger *t)
@@ -50,9 +57,13 @@ read_label(const struct scenario_at *given, const struct scenario_word *word,
 	t->gate = scenario_gate(given, NULL, scenario_arg_text(given, 1),
 	    true);
 	t->label = known_label(given, scenario_arg_text(given, 2));
+	if (given->plan->handler.effect == PLAN_EXTERNAL &&
+	    strncmp(t->label, "effect.", 7) == 0)
+		scenario_wrong(given, NULL, "an external program comes to no "
+		    "label; say \"program.spawned\" or \"program.exited\"");
 	said = scenario_options(given, 3, word, &options);
 	if (said)
-		t->key = scenario_text(&options, "key", NULL);
+		t->key = or_any(scenario_text(&options, "key", "*"));
 	t->nth = nth(&options, said);
 }
 
@@ -68,9 +79,10 @@ read_frame(const struct scenario_at *given, const struct scenario_word *word,
 	if (t->gate == PLAN_NONE)
 		scenario_wrong(given, NULL, "a replica's link has no commands; "
 		    "say one of a gate, as \"g1->a\"");
+	scenario_past_links(given);
 	said = scenario_options(given, 2, word, &options);
 	if (said) {
-		t->script = scenario_text(&options, "script", NULL);
+		t->script = scenario_script(&options);
 		t->cmd = scenario_text(&options, "cmd", NULL);
 		t->reply = scenario_one_of(&options, "phase", "request reply",
 		    0) == 1;
@@ -79,13 +91,6 @@ read_frame(const struct scenario_at *given, const struct scenario_word *word,
 			    "already; say one of them");
 	}
 	t->nth = nth(&options, said);
-}
-
-/* A name with a star for any: NULL. */
-static const char *
-or_any(const char *name)
-{
-	return strcmp(name, "*") == 0 ? NULL : name;
 }
 
 static void

@@ -210,7 +210,7 @@ words() {
 	sed -n '/^judge_text/,/^}/p' "$sim/judge.c" | grep -oE '"[a-z]+"' |
 	    tr -d '"' >"$work/found"
 	has 'each verdict'
-	grep -oE '"E[A-Z]+"' "$sim/live_do_gate.c" | tr -d '"' >"$work/words"
+	grep -oE '"E[A-Z]+"' "$sim/plan.c" | tr -d '"' >"$work/words"
 	for word in $(cat "$work/words"); do
 		grep -qw "$word" "$page" || echo "$word"
 	done >"$work/out"

@@ -194,6 +194,69 @@ static const struct mistake rows[] = {
 	  NULL } },
 	{ "an errno at no label", FAULT("sim.proc.fail('g1', 'EIO')"), 8,
 	  { "sim.proc.fail is of a label", NULL } },
+	{ "an errno at a label where nothing can fail", WITH("faults = { "
+	  "sim.on(sim.label('g1', 'claim.ok'), sim.proc.fail('g1', 'EIO')) "
+	  "}"), 8, { "nothing can be told to fail at claim.ok",
+	  "program.spawn" } },
+	{ "an errno of who does not wait", WITH("faults = { "
+	  "sim.on(sim.label('*', 'program.spawn'), sim.proc.fail('g1', "
+	  "'EIO')) }"), 8, { "who comes to the label fails",
+	  "sim.proc.fail(\"*\"" } },
+	{ "an errno of a part", WITH("faults = { "
+	  "sim.on(sim.label('g1', 'program.spawn'), sim.proc.fail("
+	  "'g1.keeper', 'EIO')) }"), 8, { "say the gate alone", NULL } },
+	{ "an errno that is none", WITH("faults = { "
+	  "sim.on(sim.label('g1', 'program.spawn'), sim.proc.fail('g1', "
+	  "'EBAD')) }"), 8, { "\"EBAD\" is no error's word", NULL } },
+	{ "one frame of a replica's link", FAULT("sim.net.hold('b->a', { nth "
+	  "= 3 })"), 8, { "of a replica's link all is meant", NULL } },
+	{ "what a replica's link cannot do", FAULT("sim.net.oneway('b->a', "
+	  "'request')"), 8, { "as a whole; say sim.net.hold", NULL } },
+	{ "loss on a replica's link", FAULT("sim.net.drop 'b->a'"), 8,
+	  { "as a whole; say sim.net.hold", NULL } },
+	{ "a reset of so many of what?", FAULT("sim.net.reset('g1->a', { nth "
+	  "= 3 })"), 8, { "of which messages?", "leave them out" } },
+	{ "an operation that is none", FAULT("sim.net.drop('g1->a', { script "
+	  "= 'clame' })"), 8, { "script: \"clame\" is not one of",
+	  "\"claim\"" } },
+	{ "an operation of a frame that is none", WHEN("sim.frame('g1->a', { "
+	  "script = 'GET' })"), 8, { "script: \"GET\" is not one of",
+	  NULL } },
+	{ "a script where there is none", TOP NAME LOAD EXPECT "topology = { "
+	  "redis = { a = {} }, gates = { arbiter = 'redis', store = 'a', "
+	  "config = { scheme = 'setnx' } } },\nfaults = { sim.on(sim.at(1), "
+	  "sim.net.drop('g1->a', { script = 'claim' })) } }", 7,
+	  { "script: scheme = \"setnx\" has none", "cmd" } },
+	{ "a disk without a ledger", TOP NAME LOAD EXPECT "topology = { "
+	  "redis = { a = {} }, gates = { n = 2, arbiter = 'redis', store = "
+	  "'a', ledger = { g1 = 'x' } } },\nfaults = { sim.on(sim.at(1), "
+	  "sim.disk.full 'g2') } }", 7, { "no ledger, no disk", NULL } },
+	{ "a link that gates go past", TOP NAME LOAD EXPECT "topology = { "
+	  "redis = { a = { sentinel = true } }, gates = { arbiter = 'redis', "
+	  "store = 'a' } },\nfaults = { sim.on(sim.at(1), sim.store.slow("
+	  "'a', 5)) } }", 7, { "gates find a by sentinels", NULL } },
+	{ "frames of a link that gates go past", TOP NAME LOAD EXPECT
+	  "topology = { redis = { a = { sentinel = true } }, gates = { "
+	  "arbiter = 'redis', store = 'a' } },\nfaults = { sim.on("
+	  "sim.frame('g1->a'), sim.store.kill 'a') } }", 7,
+	  { "gates find a by sentinels", NULL } },
+	{ "sentinels of nobody's store", TOP NAME LOAD EXPECT "topology = { "
+	  "redis = { a = { sentinel = true } }, gates = { arbiter = 'ledger' "
+	  "} } }", 6, { "a has sentinels", "leave sentinel out" } },
+	{ "what was not put by", FAULT("sim.store.restart('a', { older = true "
+	  "})"), 8, { "older: nothing was put by", "sim.store.save" } },
+	{ "a loss of what arrived", FAULT("sim.store.failover('a', 'b', { lose "
+	  "= 1 })"), 8, { "lose: the replica has all of it",
+	  "sim.store.lag(\"b\"" } },
+	{ "a fault after the end of all", WITH("heal = { at = 100 }, faults = { "
+	  "sim.on(sim.at(90), sim.after(20, sim.proc.kill 'g1')) }"), 8,
+	  { "110 ms is after heal.at", "heal later" } },
+	{ "an end of a fault after it", WITH("heal = { at = 100 }, faults = { "
+	  "sim.on(sim.at(90), sim.proc.kill 'g1', sim.after(20, "
+	  "sim.proc.restart 'g1')) }"), 0, { NULL, NULL } },
+	{ "a window after the end of all", WITH("heal = { at = 100 }, faults = "
+	  "{ sim.maybe(1, sim.proc.kill 'g1', { window = { 5, 110 } }) }"),
+	  8, { "window: it ends after heal.at", NULL } },
 	{ "an unknown label", WHEN("sim.label('g1', 'claim.okay')"), 8,
 	  { "there is no label \"claim.okay\"", "\"claim.ok\"" } },
 	{ "a label's unknown field", WHEN("sim.label('g1', 'claim.ok', { n = 1 "

@@ -5,6 +5,7 @@
 
 #include "tap.h"
 
+#include <errno.h>
 #include <glob.h>
 #include <inttypes.h>
 #include <stdio.h>
@@ -33,8 +34,9 @@ static const struct row {
 	  "lose the next reply to claim on *->a", false },
 	{ "sim.net.drop('g1->*', { dir = 'request', cmd = 'GET', nth = 2 })",
 	  "lose the 2nd request of GET on g1->*", false },
-	{ "sim.net.drop('b->a', { dir = 'both', times = 'all', nth = 11 })",
-	  "lose all messages from the 11th on on b->a", false },
+	{ "sim.net.drop('g1->a', { dir = 'both', times = 'all', nth = 11 })",
+	  "lose all messages from the 11th on on g1->a", false },
+	{ "sim.net.hold('b->a')", "hold the next message on b->a", false },
 	{ "sim.net.hold('g1->a', { dir = 'request', times = 3 })",
 	  "hold 3 requests on g1->a", false },
 	{ "sim.net.release('g1->a')", "release what is held on g1->a", true },
@@ -125,6 +127,7 @@ static const char *const triggers[][2] = {
 	{ "sim.effect('*', { nth = 12 })", "the effect, the 12th time" },
 	{ "sim.all { sim.at(5), sim.effect('k') }",
 	  "the last of (5 ms; the effect of k)" },
+	{ "sim.label('g1', 'claim.ok', { key = '*' })", "claim.ok on g1" },
 	{ "sim.any { sim.at(5), sim.all { sim.reply('c1') } }",
 	  "the first of (5 ms; the last of (an answer to c1))" },
 };
@@ -139,8 +142,8 @@ write_scenario(FILE *f)
 	    "return sim.scenario { name = 'all', about = 'All words.',\n"
 	    "modes = { 'live', 'model' }, topology = { redis = { b = { replica_of = "
 	    "'a' }, a = { persistence = 'rdb', maxmemory = '4mb', "
-	    "maxmemory_policy = 'noeviction', sentinel = true, config = { hz "
-	    "= 100 } } }, gates = { n = 2, arbiter = 'redis', store = 'a', "
+	    "maxmemory_policy = 'noeviction', config = { hz = 100 } } }, gates "
+	    "= { n = 2, arbiter = 'redis', store = 'a', ledger = 'shared', "
 	    "workers = 2, front = 'lighttpd', config = { on_unknown = 'retry "
 	    "3', in_progress = '250ms', spool = false, programs = 4 } } },\n"
 	    "handler = sim.handler { effect = 'append', service = "
@@ -165,14 +168,14 @@ write_scenario(FILE *f)
 	    "explore = { exhaustive = { gates = 1, clients = 1, keys = 1, "
 	    "attempts = 1, max_states = 2e6 }, random = { schedules = 5 }, "
 	    "live = { runs = 3, wall_s = 1.5 } },\n"
-	    "heal = { at = 9, quiet = 8 }, faults = {\n", f);
+	    "heal = { at = '9s', quiet = 8 }, faults = {\n", f);
 	for (i = 0; i < ROWS; i++)
 		fprintf(f, "sim.on(sim.at(%zu), %s),\n", i, rows[i].lua);
 	for (i = 0; i < TRIGGERS; i++)
 		fprintf(f, "sim.on(%s, sim.store.flush('a'), sim.after(100, "
 		    "sim.store.flush('a'), sim.after(50, sim.store.flush('a')"
 		    "))),\n", triggers[i][0]);
-	fputs("sim.on(sim.label('g1', 'claim.ok'), sim.proc.fail('g1', "
+	fputs("sim.on(sim.label('g1', 'program.spawn'), sim.proc.fail('g1', "
 	    "'EAGAIN')),\n"
 	    "sim.maybe(2, sim.proc.kill('g1'), { window = { 5, '1s' }, "
 	    "restart_after = 20 }) } }\n", f);
@@ -220,7 +223,7 @@ check_triggers(const struct plan *p)
 	    "an action's text says how long after");
 	r = &p->rules[ROWS + TRIGGERS];
 	is(plan_action_text(p, &r->actions[0], text, sizeof text),
-	    "fail g1 with EAGAIN at claim.ok", "an action's text leaves out "
+	    "fail g1 with EAGAIN at program.spawn", "an action's text leaves out "
 	    "the gate that it is of");
 	is(plan_action_text(p, plan_action_at(p, p->actions_n - 1), text,
 	    sizeof text), "kill g1 at some moment", "one of chance has no "
@@ -238,7 +241,7 @@ check_members(const struct plan *p)
 	const struct plan_store *a = &p->stores[0];
 	const struct plan_handler *h = &p->handler;
 
-	ok(strcmp(a->name, "a") == 0 && a->sentinel && a->configs == 1 &&
+	ok(strcmp(a->name, "a") == 0 && !a->sentinel && a->configs == 1 &&
 	    strcmp(a->config[0].value, "100") == 0 &&
 	    a->persistence == PLAN_PERSIST_RDB && a->replica_of == PLAN_NONE &&
 	    p->stores[1].replica_of == 0, "stores are there, by their names");
@@ -271,7 +274,8 @@ check_members(const struct plan *p)
 	    "so is what is left to chance");
 	ok(p->expect.custom_n == 1 && p->expect.fired_any &&
 	    p->expect.queue_depth.base == 2 && p->explore.runs == 3 &&
-	    p->explore.wall_ms == 1500 && p->heal_ms == 9 && p->quiet_ms == 8,
+	    p->explore.wall_ms == 1500 && p->heal_ms == 9000 &&
+	    p->quiet_ms == 8,
 	    "so is what is expected");
 }
 
@@ -294,6 +298,40 @@ check_all_words(void)
 	check_members(scenario_plan(s, 0));
 	scenario_close(s);
 	unlink(path);
+}
+
+/* Gates that ask sentinels go past every link, so no other word is of them. */
+static void
+check_sentinels(void)
+{
+	struct scenario *s;
+	char wrong[1000];
+	FILE *f = fopen(path, "w");
+
+	if (f == NULL || fputs("local sim = require 'idemsim' sim.api(1) return "
+	    "sim.scenario { name = 'x', topology = { redis = { a = { sentinel "
+	    "= true }, b = { replica_of = 'a' } }, gates = { arbiter = 'redis', "
+	    "store = 'a' } }, load = { sim.script { { client = 'c1', send = { "
+	    "key = 'k' } } } }, faults = { sim.on(sim.at(5), "
+	    "sim.store.failover('a', 'b')) }, expect = { holds = { "
+	    "'same_answer' } } }\n", f) < 0 || fclose(f) != 0)
+		bail_out("no temporary file");
+	s = scenario_open(path, NULL, 0, wrong, sizeof wrong);
+	ok(s != NULL && scenario_plan(s, 0)->stores[0].sentinel &&
+	    !scenario_plan(s, 0)->stores[1].sentinel, "sentinels are there");
+	scenario_close(s);
+	unlink(path);
+}
+
+/* What can be told to fail, and with what. */
+static void
+check_failing(void)
+{
+	ok(plan_label_fails("program.spawn") &&
+	    plan_label_fails("effect.before") && !plan_label_fails("claim.ok"),
+	    "some labels can be told to fail");
+	ok(plan_error("ENOSPC") == ENOSPC && plan_error("EVIL") == 0 &&
+	    plan_error("") == 0, "and with some errors");
 }
 
 /* --- configuration -------------------------------------------------------- */
@@ -494,6 +532,8 @@ main(void)
 	size_t i;
 
 	check_all_words();
+	check_sentinels();
+	check_failing();
 	for (i = 0; i < sizeof configs / sizeof *configs; i++)
 		check_config(&configs[i]);
 	check_labels();
