@@ -23,6 +23,7 @@ struct level {
 	const char *param;	/* NULL: of all */
 	const char *said_by[PLAN_INVARIANTS];	/* the last parameter */
 	int functions;		/* index of { sometimes, custom } */
+	bool *controls;		/* violates is said, at whatever level */
 	size_t sometimes_n, custom_n;
 	const char **sometimes, **custom;
 };
@@ -221,6 +222,7 @@ violates(struct level *l)
 
 	if (!scenario_has(&l->at, "violates"))
 		return;
+	*l->controls = true;
 	list = scenario_inside(&l->at, "violates");
 	n = scenario_fields(&list, NULL);
 	for (j = 1; j <= n; j++) {
@@ -425,8 +427,9 @@ check(const struct scenario_at *at, const struct plan_expect *e)
 void
 scenario_expect(const struct scenario_at *at)
 {
+	bool controls = false;
 	struct level l = { .e = &at->plan->expect,
-	    .functions = lua_gettop(at->L) };
+	    .functions = lua_gettop(at->L), .controls = &controls };
 
 	if (!scenario_has(at, "expect"))
 		scenario_wrong(at, "expect", "it is missing; say expect = { "
@@ -435,6 +438,10 @@ scenario_expect(const struct scenario_at *at)
 	scenario_fields(&l.at, FIELDS " by_param");
 	read_level(&l);
 	by_param(&l);
+	if (l.e->blames != NULL && !controls)
+		scenario_wrong(&l.at, "blames", "nothing is to be violated, so "
+		    "nobody is to blame; say violates = { ... }, or leave it "
+		    "out");
 	l.e->sometimes = l.sometimes;
 	l.e->sometimes_n = l.sometimes_n;
 	l.e->custom = l.custom;

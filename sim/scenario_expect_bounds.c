@@ -53,6 +53,9 @@ bound(const struct scenario_at *at, const char *field, struct plan_bound *b)
 	given = scenario_given(at, field, SCENARIO_TERM, "a number; say 1, or "
 	    "1 + sim.fault_count(\"lease_expiry\")", &word);
 	b->base = made->base;
+	if (b->base < 0 || b->base > BOUND_MAX)
+		scenario_wrong(at, field, "its number is not from 0 to %d; say "
+		    "1 + sim.fault_count(...)", BOUND_MAX);
 	b->per_fault = fault_kind(&given, scenario_arg_text(&given, 1));
 	lua_pop(at->L, 2);
 	return true;

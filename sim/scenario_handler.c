@@ -8,6 +8,7 @@
 #include <string.h>
 
 #define BYTES_MAX (INT64_C(1) << 30)
+#define SAID_MAX 512		/* of an answer without more bytes or output */
 
 /*
  * Nobody can ask Lua while a program runs, so a function is asked once, with
@@ -48,9 +49,39 @@ output(const struct scenario_at *at)
 	return text;
 }
 
+/* Nobody tells it anything. */
+static void
+check_external(const struct scenario_at *at)
+{
+	static const char *const ours[] = { "service", "output",
+	    "output_bytes", "business_id", "crash", "partial_output",
+	    "promises_length", "exit", "status" };
+	size_t i;
+
+	for (i = 0; i < sizeof ours / sizeof *ours; i++)
+		if (scenario_has(at, ours[i]))
+			scenario_wrong(at, ours[i], "an external program does "
+			    "what it does; leave it out");
+}
+
+/* It would not be cut. */
+static void
+check_partial(const struct scenario_at *at, const struct plan_handler *h)
+{
+	int64_t least = SAID_MAX + (h->output != NULL ?
+	    (int64_t)strlen(h->output) : 0);
+
+	if (h->partial_output >= least && h->partial_output >= h->output_bytes)
+		scenario_wrong(at, "partial_output", "the answer is not so "
+		    "long; say more output_bytes");
+}
+
 static void
 check(const struct scenario_at *at, const struct plan_handler *h)
 {
+	if (h->effect == PLAN_EXTERNAL)
+		check_external(at);
+	check_partial(at, h);
 	if (h->effect == PLAN_EXTERNAL &&
 	    (h->command == NULL || *h->command != '/'))
 		scenario_wrong(at, "command", "an external program's path is "

@@ -107,12 +107,15 @@ keys(const struct scenario_at *at)
 	given = scenario_given(at, "keys", SCENARIO_KEYS, "keys; say sim.keys "
 	    "{ n = 2 }", &word);
 	scenario_options(&given, 1, word, &options);
-	k.n = (size_t)scenario_whole(&options, "n", 1, MANY, 0);
+	k.once = scenario_flag(&options, "once", false);
+	k.n = (size_t)scenario_whole(&options, "n", 1, MANY, k.once);
 	if (k.n == 0)
 		scenario_wrong(&options, "n", "it is missing; say how many "
 		    "there are");
 	k.zipf = scenario_real(&options, "zipf", 0, 10, 0);
-	k.once = scenario_flag(&options, "once", false);
+	if (k.once && k.zipf > 0)
+		scenario_wrong(&options, "zipf", "each request has a key of "
+		    "its own; leave out once, or zipf");
 	k.bodies = (size_t)scenario_whole(&options, "bodies", 0, MANY, 0);
 	lua_settop(at->L, top);
 	return k;
@@ -141,9 +144,33 @@ read_on(const struct scenario_at *at)
 	return on;
 }
 
+/* What is said of tries after the first, if there are any. */
+static void
+check_tries(const struct scenario_at *at, const struct plan_retry *r)
+{
+	static const char *const more[] = { "on", "backoff", "base", "cap",
+	    "jitter", "key", "honour_retry_after" };
+	size_t i;
+
+	if (r->max > 1 && r->on == 0)
+		scenario_wrong(at, "on", "after nothing it never tries again; "
+		    "say on = { \"timeout\" }");
+	for (i = 0; i < sizeof more / sizeof *more && r->max == 0; i++)
+		if (scenario_has(at, more[i]))
+			scenario_wrong(at, "max", "it is missing, so there is "
+			    "one try; say max = 3");
+}
+
 static void
 check_pauses(const struct scenario_at *at, const struct plan_retry *r)
 {
+	if (r->backoff == PLAN_BACKOFF_NONE && r->jitter != PLAN_JITTER_NONE)
+		scenario_wrong(at, "jitter", "nobody pauses without a backoff; "
+		    "say backoff = \"const\" or \"exp\"");
+	if (r->cap_ms > 0 && r->backoff != PLAN_BACKOFF_EXP &&
+	    r->jitter != PLAN_JITTER_DECORRELATED && !r->honour_retry_after)
+		scenario_wrong(at, "cap", "no pause grows; say backoff = "
+		    "\"exp\", or leave it out");
 	if (r->backoff != PLAN_BACKOFF_NONE && r->base_ms == 0)
 		scenario_wrong(at, "backoff", "its pause is missing; say "
 		    "base = 100");
@@ -157,7 +184,7 @@ check_pauses(const struct scenario_at *at, const struct plan_retry *r)
 static void
 read_retry(const struct scenario_at *at, struct plan_retry *r)
 {
-	r->max = (unsigned)scenario_whole(at, "max", 1, 10000, 1);
+	r->max = (unsigned)scenario_whole(at, "max", 1, 10000, 0);
 	r->timeout_ms = scenario_dist(at, "timeout", TIMEOUT_MS);
 	r->backoff = (enum plan_backoff)scenario_one_of(at, "backoff",
 	    "none const exp", PLAN_BACKOFF_NONE);
@@ -169,6 +196,9 @@ read_retry(const struct scenario_at *at, struct plan_retry *r)
 	r->rotate = scenario_one_of(at, "key", "reuse rotate", 0) == 1;
 	r->honour_retry_after = scenario_flag(at, "honour_retry_after", false);
 	check_pauses(at, r);
+	check_tries(at, r);
+	if (r->max == 0)
+		r->max = 1;
 }
 
 /* Without a policy a client tries once, and waits for long. */
@@ -192,21 +222,56 @@ retry(const struct scenario_at *at)
 
 /* --- scripts -------------------------------------------------------------- */
 
+/* Of a request's head: a line's end in it would make two lines of it. */
+static void
+check_line(const struct scenario_at *at, const char *field, const char *text)
+{
+	if (text != NULL && strpbrk(text, "\r\n") != NULL)
+		scenario_wrong(at, field, "a line's end in it; a request's "
+		    "head has one line for it: take it out");
+}
+
+/* Letters, digits and some signs (RFC 9110, 5.6.2). */
+static void
+check_token(const struct scenario_at *at, const char *field, const char *text)
+{
+	if (*text == '\0' || strspn(text, "ABCDEFGHIJKLMNOPQRSTUVWXYZ"
+	    "abcdefghijklmnopqrstuvwxyz0123456789!#$%&'*+-.^_`|~") !=
+	    strlen(text))
+		scenario_wrong(at, field, "\"%.40s\" is no name in a "
+		    "request's head; say letters, digits and -", text);
+}
+
+static void
+read_headers(const struct scenario_at *at, struct plan_send *s)
+{
+	struct scenario_at headers;
+	size_t i;
+
+	if (!scenario_has(at, "headers"))
+		return;
+	headers = scenario_inside(at, "headers");
+	s->headers = scenario_pairs(&headers, &s->headers_n);
+	for (i = 0; i < s->headers_n; i++) {
+		check_token(&headers, NULL, s->headers[i].name);
+		check_line(&headers, s->headers[i].name, s->headers[i].value);
+	}
+	lua_pop(at->L, 1);
+}
+
 static void
 read_sent(const struct scenario_at *at, struct plan_send *s)
 {
-	struct scenario_at headers;
 	const char *to;
 
 	scenario_fields(at, "key body to headers method connection");
 	s->key = scenario_text(at, "key", NULL);
+	check_line(at, "key", s->key);
 	s->body = scenario_text(at, "body", NULL);
 	s->method = scenario_text(at, "method", NULL);
-	if (scenario_has(at, "headers")) {
-		headers = scenario_inside(at, "headers");
-		s->headers = scenario_pairs(&headers, &s->headers_n);
-		lua_pop(at->L, 1);
-	}
+	if (s->method != NULL)
+		check_token(at, "method", s->method);
+	read_headers(at, s);
 	s->kept = scenario_one_of(at, "connection", "new kept", 0) == 1;
 	if (s->kept && at->plan->gates.lighttpd)
 		scenario_wrong(at, "connection", "lighttpd makes a new one for "
@@ -241,6 +306,10 @@ read_send(const struct scenario_at *at, struct plan_send *s)
 		    "\" is not a client's name" : "");
 	s->timeout_ms = scenario_ms(at, "timeout", 0);
 	s->give_up_ms = scenario_ms(at, "give_up", 0);
+	if (s->give_up_ms > 0 && s->give_up_ms >= (s->timeout_ms > 0 ?
+	    s->timeout_ms : TIMEOUT_MS))
+		scenario_wrong(at, "give_up", "its timeout comes before; say "
+		    "less than that");
 	if (!scenario_has(at, "send"))
 		scenario_wrong(at, "send", "it is missing; say send = { key = "
 		    "\"k\" }");

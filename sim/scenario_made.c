@@ -202,18 +202,21 @@ add(lua_State *L)
 	struct scenario_made *term = scenario_made(L, 1), *sum;
 	int number = 2;
 	char shown[80];
+	int64_t base;
 
 	if (term == NULL) {
 		term = scenario_made(L, 2);
 		number = 1;
 	}
-	if (term->word->kind != SCENARIO_TERM || !lua_isinteger(L, number))
+	if (term->word->kind != SCENARIO_TERM || !lua_isinteger(L, number) ||
+	    __builtin_add_overflow(term->base, lua_tointeger(L, number),
+	    &base))
 		scenario_raise(L, scenario_here(L), "%s cannot be added to; "
 		    "say 1 + sim.fault_count(\"lease_expiry\")",
 		    scenario_shown(L, 3 - number, shown, sizeof shown));
 	sum = lua_newuserdatauv(L, sizeof *sum, 1);
 	*sum = *term;
-	sum->base += lua_tointeger(L, number);
+	sum->base = base;
 	lua_getiuservalue(L, 3 - number, 1);
 	lua_setiuservalue(L, -2, 1);
 	luaL_setmetatable(L, SCENARIO_MADE);

@@ -8,6 +8,9 @@
 #include <stdlib.h>
 #include <string.h>
 
+#define POLICIES "noeviction allkeys-lru allkeys-lfu allkeys-random " \
+    "volatile-lru volatile-lfu volatile-random volatile-ttl"
+
 /* --- redis ---------------------------------------------------------------- */
 
 /* g1, c1 and h1 are gates, clients and programs. */
@@ -72,11 +75,34 @@ memory(const struct scenario_at *at)
 	return text;
 }
 
+/* A name and its value are a line of redis.conf. */
+static void
+redis_conf(const struct scenario_at *at, struct plan_store *s)
+{
+	struct scenario_at more;
+	struct plan_pair *all;
+	size_t i;
+
+	if (!scenario_has(at, "config"))
+		return;
+	more = scenario_inside(at, "config");
+	s->config = all = scenario_pairs(&more, &s->configs);
+	for (i = 0; i < s->configs; i++) {
+		if (strspn(all[i].name, "abcdefghijklmnopqrstuvwxyz0123456789-"
+		    ) != strlen(all[i].name))
+			scenario_wrong(&more, all[i].name, "no word of "
+			    "redis.conf; say it as [\"lua-time-limit\"]");
+		if (strpbrk(all[i].value, "\r\n") != NULL)
+			scenario_wrong(&more, all[i].name, "a line's end in "
+			    "it; redis.conf has one line for it: take it out");
+	}
+	lua_pop(at->L, 1);
+}
+
 static void
 read_store(const struct scenario_at *at, struct plan_store *s)
 {
 	const char *master;
-	struct scenario_at more;
 
 	scenario_fields(at, "persistence replica_of sentinel maxmemory "
 	    "maxmemory_policy config");
@@ -92,12 +118,10 @@ read_store(const struct scenario_at *at, struct plan_store *s)
 		    "another store");
 	s->sentinel = scenario_flag(at, "sentinel", false);
 	s->maxmemory = memory(at);
-	s->maxmemory_policy = scenario_text(at, "maxmemory_policy", NULL);
-	if (scenario_has(at, "config")) {
-		more = scenario_inside(at, "config");
-		s->config = scenario_pairs(&more, &s->configs);
-		lua_pop(at->L, 1);
-	}
+	if (scenario_one_of(at, "maxmemory_policy", POLICIES, -1) != -1)
+		s->maxmemory_policy = scenario_text(at, "maxmemory_policy",
+		    NULL);
+	redis_conf(at, s);
 }
 
 static void

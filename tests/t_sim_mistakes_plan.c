@@ -36,6 +36,16 @@ static const struct mistake rows[] = {
 	{ "memory without a unit", TOP NAME LOAD EXPECT "topology = { redis "
 	  "= { a = { maxmemory = '4' } }, gates = { arbiter = 'ledger' } } }",
 	  6, { "no unit", "4mb" } },
+	{ "another way to make room", TOP NAME LOAD EXPECT "topology = { redis "
+	  "= { a = { maxmemory_policy = 'lru' } }, gates = { arbiter = "
+	  "'ledger' } } }", 6, { "maxmemory_policy: \"lru\" is not one of",
+	  "did you mean \"" } },
+	{ "two lines of redis.conf", TOP NAME LOAD EXPECT "topology = { redis "
+	  "= { a = { config = { hz = '1\\nport 1' } } }, gates = { arbiter = "
+	  "'ledger' } } }", 6, { "hz: a line's end", NULL } },
+	{ "a line of redis.conf in its name", TOP NAME LOAD EXPECT "topology = "
+	  "{ redis = { a = { config = { ['port 1\\n'] = 'x' } } }, gates = { "
+	  "arbiter = 'ledger' } } }", 6, { "no word of redis.conf", NULL } },
 	{ "another persistence", TOP NAME LOAD EXPECT "topology = { redis "
 	  "= { a = { persistence = 'aof' } }, gates = { arbiter = 'ledger' "
 	  "} } }", 6, { "\"aof\" is not one of", "did you mean \"aof_" } },
@@ -132,7 +142,52 @@ static const struct mistake rows[] = {
 	  "sim.script { { client = 'c1', send = { to = 'g9' } } } } }", 7,
 	  { "to: there is no gate \"g9\"", "g1 to g2" } },
 
+	{ "a connection left after its timeout", TOP NAME TOPOLOGY EXPECT
+	  "load = { sim.script { { client = 'c1', timeout = 500, give_up = "
+	  "500, send = {} } } } }", 7, { "give_up: its timeout comes before",
+	  NULL } },
+	{ "one left after the usual timeout", TOP NAME TOPOLOGY EXPECT
+	  "load = { sim.script { { client = 'c1', give_up = '10s', send = {} "
+	  "} } } }", 7, { "give_up: its timeout comes before", NULL } },
+	{ "a key of two lines", TOP NAME TOPOLOGY EXPECT "load = { sim.script "
+	  "{ { client = 'c1', send = {\nkey = 'a\\nX: b' } } } } }", 8,
+	  { "key: a line's end", NULL } },
+	{ "a header of two lines", TOP NAME TOPOLOGY EXPECT "load = { "
+	  "sim.script { { client = 'c1', send = { headers = {\nA = 'b\\r' } } "
+	  "} } } }", 8, { "A: a line's end", NULL } },
+	{ "a header's name that is none", TOP NAME TOPOLOGY EXPECT "load = { "
+	  "sim.script { { client = 'c1', send = { headers = { ['A: b'] = 'c' "
+	  "} } } } } }", 7, { "\"A: b\" is no name", NULL } },
+	{ "a method that is none", TOP NAME TOPOLOGY EXPECT "load = { "
+	  "sim.script { { client = 'c1', send = { method = 'PO ST' } } } } }",
+	  7, { "method: \"PO ST\" is no name", NULL } },
+	{ "keys of one's own that are chosen among", TOP NAME TOPOLOGY EXPECT
+	  "load = { sim.storm { clients = 1, keys = sim.keys { once = true, "
+	  "zipf = 1 } } } }", 7, { "zipf: each request has a key of its own",
+	  NULL } },
+	{ "keys of one's own without a number", TOP NAME TOPOLOGY EXPECT
+	  "load = { sim.storm { clients = 1, keys = sim.keys { once = true } "
+	  "} } }", 0, { NULL, NULL } },
+	{ "tries that are not counted", RETRY("on = { 'busy' }"), 7,
+	  { "max: it is missing", "max = 3" } },
+	{ "tries after nothing", RETRY("max = 2, on = {}"), 8,
+	  { "on: after nothing it never tries again", NULL } },
+	{ "chance in no pause", RETRY("max = 2, jitter = 'full'"), 8,
+	  { "jitter: nobody pauses", "backoff =" } },
+	{ "the longest of equal pauses", RETRY("max = 2, backoff = 'const', "
+	  "base = 1, cap = 5"), 8, { "cap: no pause grows", "exp" } },
+	{ "the longest pause that is asked for", RETRY("max = 2, cap = 5, "
+	  "honour_retry_after = true"), 0, { NULL, NULL } },
+
 	/* --- the program --- */
+	{ "what an external program is not told", HANDLER("effect = "
+	  "'external', command = '/bin/true',\nservice = 5"), 9,
+	  { "service: an external program does what it does", "leave it out"
+	  } },
+	{ "a cut behind its end", HANDLER("partial_output = 5000"), 8,
+	  { "partial_output: the answer is not so long", "output_bytes" } },
+	{ "a cut before it", HANDLER("partial_output = 5000, output_bytes = "
+	  "70000"), 0, { NULL, NULL } },
 	{ "an unknown effect", HANDLER("effect = 'apend'"), 8,
 	  { "\"apend\" is not one of", "\"append\"" } },
 	{ "an external program without a path", HANDLER("effect = 'external'"),
@@ -336,6 +391,16 @@ static const struct mistake rows[] = {
 	  { NULL, NULL } },
 	{ "a predicate that is none", EXPECTED("sometimes = { x = true }"), 7,
 	  { "x: not a function", NULL } },
+	{ "blame without a cause", EXPECTED("holds = { 'resolves' }, blames = "
+	  "'client'"), 7, { "blames: nothing is to be violated", NULL } },
+	{ "a bound that is over all", EXPECTED("bounds = { queue_depth = "
+	  "sim.fault_count 'lease_expiry' - -1 }"), 7, { "arithmetic", NULL } },
+	{ "a bound below nothing", EXPECTED("bounds = { queue_depth = "
+	  "sim.fault_count 'lease_expiry' + -2 }"), 7,
+	  { "queue_depth: its number is not from 0", NULL } },
+	{ "a sum that is too large", EXPECTED("bounds = { queue_depth = "
+	  "math.maxinteger + (1 + sim.fault_count 'lease_expiry') }"), 7,
+	  { "cannot be added to", NULL } },
 	{ "someone else to blame", EXPECTED("blames = 'server'"), 7,
 	  { "\"server\" is not one of: client", NULL } },
 	{ "another count of faults", EXPECTED("fired = 'some'"), 7,
