@@ -3,6 +3,22 @@
 
 #define NAMES "script cmd dir nth times"	/* of messages of a link */
 
+#define TWO " { sim.at(100), sim.effect(\"k\") }"
+
+/* Actions on what is named, and no more; and those that "false" ends. */
+#define OF_GATE(name, act) \
+	{ name, SCENARIO_ACTION, act, "s", "(\"g1\")", NULL }
+#define OF_LINK(name, act) \
+	{ name, SCENARIO_ACTION, act, "s", "(\"g1->a\")", NULL }
+#define OF_STORE(name, act) \
+	{ name, SCENARIO_ACTION, act, "s", "(\"a\")", NULL }
+#define OF_CLIENT(name, act) \
+	{ name, SCENARIO_ACTION, act, "s", "(\"c1\")", NULL }
+#define OF_KEY(name, act) \
+	{ name, SCENARIO_ACTION, act, "sS", "(\"a\", \"k\")", NULL }
+#define OR_OVER(name, act, example) \
+	{ name, SCENARIO_ACTION, act, "sB", example, NULL }
+
 /* In the order of the documentation. */
 static const struct scenario_word words[] = {
 	/* distributions */
@@ -46,20 +62,14 @@ static const struct scenario_word words[] = {
 	  "\"busy\", nth = 1 })", "class nth" },
 	{ "effect", SCENARIO_TRIGGER, PLAN_EFFECT, "sT", "(\"k\", { nth = 1 "
 	  "})", "nth" },
-	{ "all", SCENARIO_TRIGGER, PLAN_ALL, "t", " { sim.at(100), "
-	  "sim.effect(\"k\") }", NULL },
-	{ "any", SCENARIO_TRIGGER, PLAN_FIRST, "t", " { sim.at(100), "
-	  "sim.effect(\"k\") }", NULL },
+	{ "all", SCENARIO_TRIGGER, PLAN_ALL, "t", TWO, NULL },
+	{ "any", SCENARIO_TRIGGER, PLAN_FIRST, "t", TWO, NULL },
 
 	/* actions */
-	{ "proc.kill", SCENARIO_ACTION, PLAN_PROC_KILL, "s", "(\"g1\")",
-	  NULL },
-	{ "proc.pause", SCENARIO_ACTION, PLAN_PROC_PAUSE, "s", "(\"g1\")",
-	  NULL },
-	{ "proc.resume", SCENARIO_ACTION, PLAN_PROC_RESUME, "s", "(\"g1\")",
-	  NULL },
-	{ "proc.restart", SCENARIO_ACTION, PLAN_PROC_RESTART, "s", "(\"g1\")",
-	  NULL },
+	OF_GATE("proc.kill", PLAN_PROC_KILL),
+	OF_GATE("proc.pause", PLAN_PROC_PAUSE),
+	OF_GATE("proc.resume", PLAN_PROC_RESUME),
+	OF_GATE("proc.restart", PLAN_PROC_RESTART),
 	{ "proc.fail", SCENARIO_ACTION, PLAN_PROC_FAIL, "ss", "(\"g1\", "
 	  "\"EAGAIN\")", NULL },
 	{ "net.drop", SCENARIO_ACTION, PLAN_NET_DROP, "sT", "(\"g1->a\", { "
@@ -67,8 +77,7 @@ static const struct scenario_word words[] = {
 	  NAMES },
 	{ "net.hold", SCENARIO_ACTION, PLAN_NET_HOLD, "sT", "(\"g1->a\", { "
 	  "dir = \"reply\" })", NAMES },
-	{ "net.release", SCENARIO_ACTION, PLAN_NET_RELEASE, "s",
-	  "(\"g1->a\")", NULL },
+	OF_LINK("net.release", PLAN_NET_RELEASE),
 	{ "net.delay", SCENARIO_ACTION, PLAN_NET_DELAY, "sdT", "(\"g1->a\", "
 	  "200, { dir = \"reply\" })", NAMES },
 	{ "net.reset", SCENARIO_ACTION, PLAN_NET_RESET, "sT", "(\"g1->a\", { "
@@ -77,58 +86,41 @@ static const struct scenario_word words[] = {
 	  "\"request\")", NULL },
 	{ "net.slice", SCENARIO_ACTION, PLAN_NET_SLICE, "snT", "(\"g1->a\", "
 	  "3)", NAMES },
-	{ "net.refuse", SCENARIO_ACTION, PLAN_NET_REFUSE, "s", "(\"g1->a\")",
-	  NULL },
+	OF_LINK("net.refuse", PLAN_NET_REFUSE),
 	{ "net.error", SCENARIO_ACTION, PLAN_NET_ERROR, "ssT", "(\"g1->a\", "
 	  "\"OOM\", { script = \"complete\" })", "script cmd nth times" },
-	{ "net.heal", SCENARIO_ACTION, PLAN_NET_HEAL, "s", "(\"g1->a\")",
-	  NULL },
-	{ "store.kill", SCENARIO_ACTION, PLAN_STORE_KILL, "s", "(\"a\")",
-	  NULL },
+	OF_LINK("net.heal", PLAN_NET_HEAL),
+	OF_STORE("store.kill", PLAN_STORE_KILL),
 	{ "store.restart", SCENARIO_ACTION, PLAN_STORE_RESTART, "sT",
 	  "(\"a\", { empty = true })", "empty older" },
-	{ "store.pause", SCENARIO_ACTION, PLAN_STORE_PAUSE, "s", "(\"a\")",
-	  NULL },
-	{ "store.resume", SCENARIO_ACTION, PLAN_STORE_RESUME, "s", "(\"a\")",
-	  NULL },
+	OF_STORE("store.pause", PLAN_STORE_PAUSE),
+	OF_STORE("store.resume", PLAN_STORE_RESUME),
 	{ "store.slow", SCENARIO_ACTION, PLAN_STORE_SLOW, "sd", "(\"a\", "
 	  "700)", NULL },
 	{ "store.error", SCENARIO_ACTION, PLAN_STORE_ERROR, "ssT", "(\"a\", "
 	  "\"READONLY\")", "script cmd nth times" },
-	{ "store.oom", SCENARIO_ACTION, PLAN_STORE_OOM, "sB", "(\"a\")",
-	  NULL },
-	{ "store.flush", SCENARIO_ACTION, PLAN_STORE_FLUSH, "s", "(\"a\")",
-	  NULL },
-	{ "store.evict", SCENARIO_ACTION, PLAN_STORE_EVICT, "sS", "(\"a\", "
-	  "\"k\")", NULL },
-	{ "store.expire", SCENARIO_ACTION, PLAN_STORE_EXPIRE, "sS",
-	  "(\"a\", \"k\")", NULL },
-	{ "store.script_flush", SCENARIO_ACTION, PLAN_STORE_SCRIPT_FLUSH, "s",
-	  "(\"a\")", NULL },
-	{ "store.save", SCENARIO_ACTION, PLAN_STORE_SAVE, "s", "(\"a\")",
-	  NULL },
+	OR_OVER("store.oom", PLAN_STORE_OOM, "(\"a\")"),
+	OF_STORE("store.flush", PLAN_STORE_FLUSH),
+	OF_KEY("store.evict", PLAN_STORE_EVICT),
+	OF_KEY("store.expire", PLAN_STORE_EXPIRE),
+	OF_STORE("store.script_flush", PLAN_STORE_SCRIPT_FLUSH),
+	OF_STORE("store.save", PLAN_STORE_SAVE),
 	{ "store.lag", SCENARIO_ACTION, PLAN_STORE_LAG, "sl", "(\"b\", "
 	  "\"freeze\") or (\"b\", 500)", NULL },
 	{ "store.failover", SCENARIO_ACTION, PLAN_STORE_FAILOVER, "ssT",
 	  "(\"a\", \"b\", { lose = 1 })", "lose" },
 	{ "store.rejoin", SCENARIO_ACTION, PLAN_STORE_REJOIN, "st", "(\"a\", "
 	  "{ as = \"replica_of\", of = \"b\" })", "as of" },
-	{ "disk.power_loss", SCENARIO_ACTION, PLAN_DISK_POWER_LOSS, "s",
-	  "(\"g1\")", NULL },
-	{ "disk.full", SCENARIO_ACTION, PLAN_DISK_FULL, "sB", "(\"g1\")",
-	  NULL },
-	{ "disk.ioerr", SCENARIO_ACTION, PLAN_DISK_IOERR, "sB", "(\"g1\")",
-	  NULL },
-	{ "disk.busy", SCENARIO_ACTION, PLAN_DISK_BUSY, "sB", "(\"g1\")",
-	  NULL },
+	OF_GATE("disk.power_loss", PLAN_DISK_POWER_LOSS),
+	OR_OVER("disk.full", PLAN_DISK_FULL, "(\"g1\")"),
+	OR_OVER("disk.ioerr", PLAN_DISK_IOERR, "(\"g1\")"),
+	OR_OVER("disk.busy", PLAN_DISK_BUSY, "(\"g1\")"),
 	{ "clock.jump", SCENARIO_ACTION, PLAN_CLOCK_JUMP, "sn", "(\"a\", "
 	  "60000)", NULL },
 	{ "clock.rate", SCENARIO_ACTION, PLAN_CLOCK_RATE, "sn", "(\"g1\", "
 	  "1.5)", NULL },
-	{ "client.give_up", SCENARIO_ACTION, PLAN_CLIENT_GIVE_UP, "s",
-	  "(\"c1\")", NULL },
-	{ "client.abort", SCENARIO_ACTION, PLAN_CLIENT_ABORT, "s", "(\"c1\")",
-	  NULL },
+	OF_CLIENT("client.give_up", PLAN_CLIENT_GIVE_UP),
+	OF_CLIENT("client.abort", PLAN_CLIENT_ABORT),
 	{ "operator.resolve", SCENARIO_ACTION, PLAN_OPERATOR_RESOLVE, "ssT",
 	  "(\"k\", \"done\", { gate = \"g1\" })", "gate" },
 

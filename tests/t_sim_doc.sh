@@ -165,7 +165,8 @@ joined() {
 words() {
 	marked >"$work/marked"
 	joined "$sim/scenario_words.c" | perl -ne 'print "sim.$1\n"
-	    if /^\s*\{ "([a-z_.]+)", SCENARIO_/' >"$work/found"
+	    if /^\s*(?:\{ |O[FR]_[A-Z]+\()"([a-z_.]+)", (?:SCENARIO|PLAN)_/' \
+	    >"$work/found"
 	has 'each function'
 	printf 'sim.%s\n' api matrix param >"$work/found"
 	has 'those of a file'
