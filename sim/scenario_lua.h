@@ -184,6 +184,8 @@ int scenario_matrix(lua_State *);	/* sim.matrix */
 /* As --param says the value at an index; NULL: it is none. */
 const char *scenario_param_text(lua_State *, int index);
 bool scenario_param_is_name(const char *);
+/* Could it be a test point's name, or in one? */
+bool scenario_param_is_line(const char *);
 void scenario_param_note(struct scenario *, const char *name);	/* there is */
 /* The choice of a parameter, the last one; NULL: all its values are wanted. */
 const char *scenario_param_choice(struct scenario *, const char *name);

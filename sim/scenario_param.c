@@ -31,6 +31,17 @@ keep(lua_State *L, const char *text)
 	return arena_text(&s->arena, text);
 }
 
+/* A name of TAP: # is its own, and a terminal is not to be told anything. */
+bool
+scenario_param_is_line(const char *text)
+{
+	for (; *text != '\0'; text++)
+		if ((unsigned char)*text < ' ' || *text == 0x7f ||
+		    *text == '#')
+			return false;
+	return true;
+}
+
 /* As --param says a value; NULL: it is none. */
 const char *
 scenario_param_text(lua_State *L, int index)
@@ -41,7 +52,7 @@ scenario_param_text(lua_State *L, int index)
 	case LUA_TSTRING:
 		text = lua_tostring(L, index);
 		if (strlen(text) != lua_rawlen(L, index) ||
-		    strpbrk(text, "\n\r#") != NULL)	/* of TAP */
+		    !scenario_param_is_line(text))
 			text = NULL;
 		break;
 	case LUA_TBOOLEAN:

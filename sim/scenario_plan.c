@@ -114,9 +114,10 @@ read_scenario(const struct scenario_at *at)
 	if (p->name == NULL || *p->name == '\0')
 		scenario_wrong(at, "name", "it is missing; say name = "
 		    "\"what happens\"");
-	if (strpbrk(p->name, "\n\r#") != NULL)
-		scenario_wrong(at, "name", "a line's end or a # in it; TAP "
-		    "has one line for it, and # for its own: take it out");
+	if (!scenario_param_is_line(p->name))
+		scenario_wrong(at, "name", "a line's end, another sign that "
+		    "controls, or a # in it; TAP has one line for it, and # "
+		    "for its own: take it out");
 	p->about = scenario_text(at, "about", NULL);
 	modes(at);
 	scenario_topology(at);

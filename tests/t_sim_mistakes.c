@@ -145,6 +145,9 @@ static const struct mistake rows[] = {
 	  { "name: it is missing", "say name =" } },
 	{ "a name of two lines", TOP "return sim.scenario { name = 'x\\ny', "
 	  TOPOLOGY LOAD EXPECT "}", 3, { "a line's end", NULL } },
+	{ "a name that clears the screen", TOP "return sim.scenario { name = "
+	  "'x\\27[2J', " TOPOLOGY LOAD EXPECT "}", 3, { "sign that controls",
+	  NULL } },
 	{ "an unknown mode", WITH("modes = { 'alive' }"), 8,
 	  { "modes[1]: \"alive\" is not one of: model live",
 	  "did you mean \"live\"" } },
