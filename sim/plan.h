@@ -383,11 +383,13 @@ const struct plan_action *plan_action_at(const struct plan *, unsigned id);
 /* An action that only ends a fault, or sets something back: nobody counts
    whether it happened. */
 bool plan_action_heals(const struct plan_action *);
-/* What the gates' `config` says of a word; NULL: nothing.  As milliseconds; or
-   that, if nothing is said. */
+/* What the gates' `config` says of a word; NULL: nothing.  As milliseconds, or
+   bytes; or that, if nothing is said. */
 const char *plan_config_value(const struct plan *, const char *name);
 int64_t plan_config_ms(const struct plan *, const char *name,
     int64_t otherwise_ms);
+int64_t plan_config_bytes(const struct plan *, const char *name,
+    int64_t otherwise);
 /* Names of labelled points, in the order in which a request comes to them; NULL
    ends them. */
 const char *const *plan_labels(void);

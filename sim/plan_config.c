@@ -23,8 +23,7 @@ static const struct plan_config_word words[] = {
 	{ "lease", "route", "lease", "time", 100, RUN, "auto" },
 	{ "limit", "route", "limit", "time", 1, RUN, NULL },
 	{ "on_unknown", "route", "on_unknown", "word", 0, 0,
-	  "block retry probe" },
-	{ "probe_limit", "route", "probe_limit", "time", 1, RUN, NULL },
+	  "block retry" },	/* there is no program to probe with */
 	{ "on_outage", "route", "on_outage", "word", 0, 0,
 	  "reject memory database pass" },
 	{ "scheme", "route", "scheme", "word", 0, 0, "script setnx check" },
@@ -302,4 +301,14 @@ plan_config_ms(const struct plan *p, const char *name, int64_t otherwise_ms)
 
 	return value != NULL && with_unit(value, times, &ms) ? ms :
 	    otherwise_ms;
+}
+
+int64_t
+plan_config_bytes(const struct plan *p, const char *name, int64_t otherwise)
+{
+	const char *value = plan_config_value(p, name);
+	int64_t bytes;
+
+	return value != NULL && with_unit(value, sizes, &bytes) ? bytes :
+	    otherwise;
 }

@@ -9,6 +9,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#define KEPT_REDIS (INT64_C(48) << 20)	/* idemd's own bound */
 #define RENEW "renew_every"	/* is a third of the lease, and no setting */
 
 static void
@@ -101,6 +102,43 @@ check_word(const struct scenario_at *at, const struct plan_pair *pair)
 		    "store = \"a\", or leave it out");
 }
 
+/* Two names of one word of idem.conf. */
+static void
+check_twice(const struct scenario_at *at, const struct plan_gates *g)
+{
+	const struct plan_config_word *a, *b;
+	size_t i, j;
+
+	for (i = 0; i < g->configs; i++)
+		for (j = 0; j < i; j++) {
+			a = plan_config_known(g->config[i].name);
+			b = plan_config_known(g->config[j].name);
+			if (strcmp(a->where, b->where) == 0 &&
+			    strcmp(a->in_conf, b->in_conf) == 0)
+				scenario_wrong(at, a->name, "it is %s, which "
+				    "is said too; leave out one of them",
+				    b->name);
+		}
+}
+
+/* What idemd would refuse of them together. */
+static void
+check_words(const struct scenario_at *at, const struct plan_gates *g)
+{
+	const struct plan *p = at->plan;
+	int64_t least = plan_config_ms(p, "keep_min", 0);
+
+	check_twice(at, g);
+	if (least > plan_config_ms(p, "keep", 0))
+		scenario_wrong(at, "keep_min", "it is not within keep; say "
+		    "keep, and at least as much");
+	if (g->arbiter != PLAN_LEDGER &&
+	    (plan_config_bytes(p, "kept_max", 0) > KEPT_REDIS ||
+	    plan_config_bytes(p, "max_kept", 0) > KEPT_REDIS))
+		scenario_wrong(at, "kept_max", "Redis keeps the answers, of "
+		    "48MiB at most; say less");
+}
+
 void
 scenario_config(const struct scenario_at *at)
 {
@@ -124,6 +162,7 @@ scenario_config(const struct scenario_at *at)
 	}
 	g->config = all;
 	g->configs = kept;
+	check_words(&table, g);
 	if (renew != NULL)
 		check_renewal(&table, renew);
 	lua_pop(at->L, 1);

@@ -351,7 +351,7 @@ static const struct config {
 	{ "on_unknown", "retry(7)", "retry(7)" },
 	{ "on_unknown", "retry 0", NULL }, { "on_unknown", "retry (7", NULL },
 	{ "on_unknown", "retry7", NULL },
-	{ "on_unknown", "probe", "\"probe\"" },
+	{ "on_unknown", "probe", NULL },
 	{ "spool", "false", "false" }, { "spool", "0", NULL },
 	{ "programs", "8", "8" }, { "programs", "0", NULL },
 	{ "programs", "8s", NULL }, { "reserve", "0", "\"0\"" },
