@@ -30,6 +30,7 @@ static void
 net_free(struct net *net)
 {
 	free(net->rules);
+	net_stream_end(net);
 	free(net);
 }
 
@@ -205,6 +206,30 @@ net_stop(struct net *net, enum net_way way)
 	all_go(net);
 }
 
+/* What came before it was stopped is taken up where it lay. */
+static void
+take_up(struct net *net)
+{
+	struct net_link *link;
+
+	for (link = net->links; link != NULL; link = link->next) {
+		if (!link->gone)
+			net_frame_take(&link->lane[NET_REQUESTS]);
+		if (!link->gone)
+			net_frame_take(&link->lane[NET_REPLIES]);
+	}
+}
+
+void
+net_go_on(struct net *net, enum net_way way)
+{
+	net_enter(net);
+	net->stopped[way] = false;
+	take_up(net);
+	all_go(net);
+	net_leave(net);
+}
+
 void
 net_reset(struct net *net)
 {
@@ -245,20 +270,6 @@ net_release(struct net *net)
 	all_go(net);
 }
 
-/* What came before it was stopped is taken up where it lay. */
-static void
-take_up(struct net *net)
-{
-	struct net_link *link;
-
-	for (link = net->links; link != NULL; link = link->next) {
-		if (!link->gone)
-			net_frame_take(&link->lane[NET_REQUESTS]);
-		if (!link->gone)
-			net_frame_take(&link->lane[NET_REPLIES]);
-	}
-}
-
 void
 net_heal(struct net *net)
 {
@@ -295,4 +306,29 @@ net_connections(const struct net *net)
 	for (link = net->links; link != NULL; link = link->next)
 		n += !link->gone;
 	return n;
+}
+
+/* What its server still has to say, or has said. */
+static bool
+link_awaits(const struct net_link *link)
+{
+	const struct net_piece *p = link->lane[NET_REPLIES].first;
+	const struct net_asked *asked = link->asked;
+
+	if (link->gone || link->lane[NET_REPLIES].dead)
+		return false;
+	while (asked != NULL && asked->kind == NET_ASKED_HOLE)
+		asked = asked->next;
+	return asked != NULL || (p != NULL && p->due_ms != NET_NEVER);
+}
+
+bool
+net_awaits(const struct net *net)
+{
+	const struct net_link *link;
+
+	for (link = net->links; link != NULL; link = link->next)
+		if (link_awaits(link))
+			return true;
+	return false;
 }

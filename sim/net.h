@@ -5,6 +5,7 @@
 #include "loop.h"
 #include "resp.h"
 
+#include <limits.h>
 #include <stdint.h>
 
 /*
@@ -108,8 +109,34 @@ void net_rules_clear(struct net *);
    frame too, stop for those after it. */
 void net_oneway(struct net *, enum net_way lost);
 void net_stop(struct net *, enum net_way);
+void net_go_on(struct net *, enum net_way);	/* after net_stop */
 void net_slow(struct net *, int64_t ms);	/* all that passes, each way;
 						   0: not any more */
+
+/*
+ * What a master sends a replica is, once that has its copy, a stream of
+ * commands.  From now on those of the one connection that there is are told
+ * apart (of a raw net, at a moment when all that was sent has arrived), and the
+ * last writes of it may stay here.  A transaction is one write; PING, SELECT,
+ * REPLCONF and PUBLISH are none.  It ends with the connection, or where
+ * something in it is no command, or is lost.
+ */
+struct net_counts {	/* since net_stream_read */
+	uint64_t came, passed;	/* bytes; the rest lies here */
+	unsigned writes;	/* that came */
+	unsigned held;		/* of them: lie here */
+};
+#define NET_STREAM_ALL UINT_MAX
+void net_stream_read(struct net *);
+/* So many writes stay, with what comes between and after them; NET_STREAM_ALL:
+   nothing passes any more.  What is too many passes now, the oldest first. */
+void net_stream_keep(struct net *, unsigned writes);
+/* False: it is not read (any more). */
+bool net_stream_counts(const struct net *, struct net_counts *);
+/* Of the n-th write that lies here (0: the oldest) the key; good until the next
+   turn of the loop.  Len 0: there is none. */
+struct idem_bytes net_stream_key(const struct net *, unsigned write);
+
 /* New connections are refused (ECONNREFUSED, as when a server has died), those
    that are there are reset; or let in again. */
 void net_refuse(struct net *, bool refuse);
@@ -124,5 +151,8 @@ void net_heal(struct net *);
    no address of a server is none: connections to it are reset at once. */
 void net_aim(struct net *, const char *server);
 size_t net_connections(const struct net *);
+/* Commands that went to the server and are not answered yet, or whose replies
+   are still to be passed on (held ones are not: nobody knows when). */
+bool net_awaits(const struct net *);
 
 #endif

@@ -14,6 +14,12 @@ due_ms(const struct net *net, int64_t later_ms)
 	return ms > 0 ? loop_now(net->loop) + ms : 0;
 }
 
+int64_t
+net_frame_due(const struct net *net)
+{
+	return due_ms(net, 0);
+}
+
 static void
 pass(struct net_lane *lane, struct idem_bytes bytes)
 {
@@ -270,6 +276,10 @@ take_raw(struct net_lane *lane)
 {
 	if (lane->link->net->lost[lane->way])
 		net_lane_lose(lane);
+	if (net_stream_is(lane)) {
+		net_stream_take(lane);
+		return;
+	}
 	pass(lane, idem_buf_bytes(&lane->in));
 	idem_buf_clear(&lane->in);
 }

@@ -60,7 +60,8 @@ lying(const struct net_link *link)
 	const struct net_lane *there = &link->lane[NET_REQUESTS];
 	const struct net_lane *back = &link->lane[NET_REPLIES];
 
-	return there->lying + there->in.len + back->lying + back->in.len;
+	return there->lying + there->in.len + back->lying + back->in.len +
+	    (net_stream_is(back) ? link->net->stream.held.len : 0);
 }
 
 static uint32_t

@@ -15,6 +15,7 @@
  *	net_frame.c	what comes, frame by frame, and what is done with it
  *	net_asked.c	commands whose replies are awaited
  *	net_rule.c	which rule strikes
+ *	net_stream.c	what a master sends a replica
  *
  *	client [side 0] --- lane NET_REQUESTS ---> [side 1] server
  *	client [side 0] <--- lane NET_REPLIES ---- [side 1] server
@@ -110,6 +111,23 @@ struct net_rule_set {	/* one rule, and how far it has come */
 	unsigned seen, struck;
 };
 
+struct net_unit {	/* commands that are carried out together */
+	size_t len;
+	bool write;
+};
+
+struct net_stream {
+	bool read;		/* else all of it is nothing */
+	unsigned connection;
+	unsigned keep;
+	struct net_counts counts;
+	struct idem_buf held;	/* whole commands: the units, and the open one */
+	struct net_unit *units;
+	size_t units_n, units_size;
+	struct net_unit open;
+	bool in_multi;
+};
+
 struct net {
 	struct watch listener;	/* first */
 	struct loop *loop;
@@ -125,6 +143,7 @@ struct net {
 	size_t rules_n, rules_size;
 	bool lost[NET_WAYS], stopped[NET_WAYS];
 	int64_t slow_ms;
+	struct net_stream stream;
 	unsigned depth;		/* of our functions that are under way */
 	char read[NET_READ];
 };
@@ -162,6 +181,15 @@ void net_lane_free(struct net_lane *);
 void net_frame_take(struct net_lane *);
 /* Its sender has ended: what it did not finish passes as it is. */
 void net_frame_rest(struct net_lane *);
+
+/* When what comes now may go out, for net_lane_push. */
+int64_t net_frame_due(const struct net *);
+
+/* --- net_stream.c --------------------------------------------------------- */
+
+bool net_stream_is(const struct net_lane *);
+void net_stream_take(struct net_lane *);
+void net_stream_end(struct net *);
 
 /* --- net_asked.c ---------------------------------------------------------- */
 

@@ -71,6 +71,18 @@ int server_reset(struct server *);
 const char *server_say(struct server *, char *out, size_t size,
     const char *const *words);
 
+/*
+ * How far it is in the stream of writes which a master sends its replicas, in
+ * bytes: all that it has carried out, of a replica what it has got and carried
+ * out.  `follows`: it is a replica that has its master's data, and hears it.
+ * -1 and errno: it does not say.
+ */
+struct server_stream {
+	bool master, follows;
+	int64_t offset;
+};
+int server_stream(struct server *, struct server_stream *);
+
 void server_kill(struct server *);	/* SIGKILL; it is dead then, though
 					   not reaped */
 /*

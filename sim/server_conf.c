@@ -13,7 +13,7 @@
 	"logfile \"\"\n" \
 	"set-proc-title no\n" \
 	"databases 1\n"
-/* hz: a WAIT ends in time, while our loop, which has the link, stands still. */
+/* hz: a copy that was sent is noticed soon. */
 #define REPLICATION \
 	"hz 100\n" \
 	"repl-diskless-sync yes\n" \
