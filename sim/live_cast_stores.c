@@ -73,7 +73,7 @@ store_await(struct live_store *s, bool replica)
 
 	if (server_await(s->cast->loop, &s->server, UP_MS) != 0)
 		return live_cast_failed(s->cast, name, "it does not answer");
-	if (replica && !live_store_synced(s, SYNC_MS))
+	if (replica && !live_store_level(s, SYNC_MS))
 		return live_cast_failed(s->cast, name, "it does not follow");
 	if (!replica && live_cast_script(s) != 0)
 		return live_cast_failed(s->cast, name, "it takes no script");

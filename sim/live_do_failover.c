@@ -1,12 +1,10 @@
 /* SPDX-License-Identifier: ISC */
 #include "live_private.h"
 
-#include <stdlib.h>
 #include <string.h>
 
 #define UP_MS 10000
 #define SYNC_MS 10000
-#define TURN_MS 5
 
 /* --- failover ------------------------------------------------------------- */
 
@@ -106,39 +104,6 @@ follow(struct live_cast *cast, struct live_store *s, struct live_store *master)
 	    "OK") == 0;
 }
 
-/* How many should have what it has. */
-static long
-followers(const struct live_cast *cast, int master)
-{
-	long n = 0;
-	size_t i;
-
-	for (i = 0; i < cast->stores_n; i++)
-		n += cast->stores[i].follows == master &&
-		    !cast->stores[i].down;
-	return n;
-}
-
-/* The link is in this very loop: the server is not to be waited for long. */
-bool
-live_store_synced(struct live_store *s, int64_t wait_ms)
-{
-	struct loop *loop = s->cast->loop;
-	struct live_store *master = &s->cast->stores[s->follows];
-	long wanted = followers(s->cast, s->follows);
-	int64_t end = loop_now(loop) + wait_ms;
-	char out[LIVE_SAID];
-
-	for (;;) {
-		(void)loop_turn(loop, loop_now(loop) + TURN_MS);
-		if (strtol(live_store_say(master, out, "WAIT", "1", "1"),
-		    NULL, 10) >= wanted)
-			return true;
-		if (loop_now(loop) >= end)
-			return false;
-	}
-}
-
 bool
 live_store_follow(struct live_store *s, int master)
 {
@@ -148,7 +113,7 @@ live_store_follow(struct live_store *s, int master)
 		return true;
 	return server_await(cast->loop, &s->server, UP_MS) == 0 &&
 	    follow(cast, s, &cast->stores[master]) &&
-	    live_store_synced(s, SYNC_MS);
+	    live_store_level(s, SYNC_MS);
 }
 
 void

@@ -249,9 +249,16 @@ const char *live_store_say(struct live_store *, char out[LIVE_SAID],
 bool live_store_gone(struct live *, struct live_store *);
 /* It follows that one, and has all that that has.  master PLAN_NONE: true. */
 bool live_store_follow(struct live_store *, int master);
-bool live_store_synced(struct live_store *, int64_t wait_ms);
 /* Until all that should be up is; false: it is not in time. */
 bool live_cast_await(struct live_cast *, int64_t wait_ms);
+
+/* --- replicas (live_stream.c) ---------------------------------------------- */
+
+/* Turn the loop until a replica has all that its master had when it was asked;
+   false: not in time. */
+bool live_store_level(struct live_store *, int64_t wait_ms);
+/* All replicas are. */
+bool live_streams_begin(struct live_cast *, int64_t wait_ms);
 
 /* --- files (live_files.c) ------------------------------------------------- */
 

@@ -13,11 +13,15 @@
 	"logfile \"\"\n" \
 	"set-proc-title no\n" \
 	"databases 1\n"
-/* hz: a copy that was sent is noticed soon. */
+/*
+ * The copy goes by a file.  Sent without one the stream begins only at the
+ * replica's next word, a second later, if its first comes before the master has
+ * noticed that the child is done: until then the replica has nothing.
+ * hz: that a child is done is noticed soon.
+ */
 #define REPLICATION \
 	"hz 100\n" \
-	"repl-diskless-sync yes\n" \
-	"repl-diskless-sync-delay 0\n" \
+	"repl-diskless-sync no\n" \
 	"repl-diskless-load swapdb\n" \
 	"repl-ping-replica-period 1\n"
 

@@ -16,6 +16,7 @@
 #define TURN_MS 2
 #define STILL_MS 60	/* what has not come by then does not come */
 #define SLOW_MS 400
+#define SOON_MS 300
 #define BIG 3000000
 
 static struct loop *loop;
@@ -149,6 +150,12 @@ is_waited_for(void)
  * A master counts a replica as soon as it has sent the copy: whoever believes
  * it promotes an empty server.
  */
+static bool
+has_new(void)
+{
+	return strcmp(say(&replica, "GET", "new", NULL, NULL), "1") == 0;
+}
+
 static void
 test_copy(void)
 {
@@ -174,6 +181,8 @@ test_copy(void)
 	    strcmp(say(&replica, "GET", "old", NULL, NULL), "1") == 0,
 	    "once it does it has all of it");
 	net_heal(net);
+	say(&master, "SET", "new", "1", NULL);
+	ok(await(has_new, SOON_MS), "and hears at once what is written then");
 }
 
 /* --- writes that stay ----------------------------------------------------- */
