@@ -20,13 +20,26 @@ is_gate(const struct live *l, const char *p)
 	return false;
 }
 
+static struct history_event *
+tell(struct live *l, enum history_kind kind, const struct plan_action *action,
+    const char *p, const char *label)
+{
+	struct history_event *e = history_add(l->h, kind, live_now_ns(l), p);
+	char words[160];
+
+	e->gate = is_gate(l, p) ? e->p : NULL;
+	e->label = history_text(l->h, label);
+	e->what = history_text(l->h, plan_action_text(l->plan, action, words,
+	    sizeof words));
+	return e;
+}
+
 void
 live_fired(struct live *l, const struct plan_action *action, const char *p,
     const char *label)
 {
 	bool heals = plan_action_heals(action);
 	struct history_event *e;
-	char words[160];
 	unsigned *fired;
 
 	if (!heals && action->id < l->h->head.faults_n) {
@@ -34,17 +47,22 @@ live_fired(struct live *l, const struct plan_action *action, const char *p,
 		if (++*fired > TOLD_MAX)
 			return;
 	}
-	e = history_add(l->h, heals ? HISTORY_HEAL : HISTORY_FAULT,
-	    live_now_ns(l), p);
+	e = tell(l, heals ? HISTORY_HEAL : HISTORY_FAULT, action, p, label);
 	e->fault = (int)action->id;
-	e->gate = is_gate(l, p) ? e->p : NULL;
 	if (action->kind == PLAN_OPERATOR_RESOLVE) {
 		e->k = history_text(l->h, action->key);
 		e->script = history_text(l->h, action->word);
 	}
-	e->label = history_text(l->h, label);
-	e->what = history_text(l->h, plan_action_text(l->plan, action, words,
-	    sizeof words));
+}
+
+void
+live_befell(struct live *l, const struct plan_action *action, const char *p,
+    const char *label)
+{
+	struct history_event *e = tell(l, HISTORY_FAULT, action, p, label);
+
+	if (action->id < l->h->head.faults_n)
+		e->cmd = l->h->head.faults[action->id].act;
 }
 
 /* --- clients, operators --------------------------------------------------- */

@@ -30,8 +30,10 @@ heal_disk(struct live_gate *g)
 static void
 heal_store(struct live *l, struct live_store *s)
 {
-	if (s->replication != NULL)
+	if (s->replication != NULL) {
+		net_stream_keep(s->replication, 0);
 		net_heal(s->replication);
+	}
 	heal_clock(&s->clock);
 	if (s->frozen)
 		server_thaw(&s->server);

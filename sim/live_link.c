@@ -96,28 +96,65 @@ add(struct live *l, enum history_kind kind, const char *p,
 	return e;
 }
 
-/* A write that is to be there from now on. */
-static void
-acknowledged(struct live *l, const struct live_gate *g,
-    const struct said *said)
+/* A record's state after a write that has just been acknowledged; NULL: it was
+   none. */
+static const char *
+state_written(const struct said *said)
 {
-	const char *state = strcmp(said->code, "WON") == 0 ? "in progress" :
-	    strcmp(said->op, "complete") == 0 &&
-	    strcmp(said->code, "WRITTEN") == 0 ? "completed" : NULL;
-	struct live_ack *a;
+	static const struct {
+		const char *op, *cmd, *code, *state;
+	} writes[] = {
+		{ "claim", NULL, "WON", "in progress" },
+		{ "renew", NULL, "RENEWED", "in progress" },
+		{ "complete", NULL, "WRITTEN", "completed" },
+		{ "release", NULL, "WRITTEN", "issued" },
+		{ "issue", NULL, "WRITTEN", "issued" },
+		{ "unknown", NULL, "WRITTEN", "unknown" },
+		{ "settle", NULL, "WRITTEN", "settled" },
+		{ "", "SET", "OK", "written" },
+		{ "", "DEL", "1", "deleted" }
+	};
 	size_t i;
 
-	if (state == NULL)
+	for (i = 0; i < sizeof writes / sizeof *writes; i++)
+		if (strcmp(writes[i].op, said->op) == 0 &&
+		    (writes[i].cmd == NULL ||
+		    strcasecmp(writes[i].cmd, said->cmd) == 0) &&
+		    strcmp(writes[i].code, said->code) == 0)
+			return writes[i].state;
+	return NULL;
+}
+
+static void
+acknowledged(struct live *l, const struct live_gate *g,
+    const struct net_frame *f, const struct said *said)
+{
+	const char *state = state_written(said);
+
+	if (state == NULL || f->lost)
 		return;
-	for (i = 0; i < l->acks_n; i++)
-		if (l->acks[i].key == said->key->name)
-			break;
-	a = i < l->acks_n ? &l->acks[i] : arena_more(&l->arena, &l->acks,
-	    &l->acks_n, sizeof *a);
-	*a = (struct live_ack){
+	*(struct live_ack *)arena_more(&l->arena, &l->acks, &l->acks_n,
+	    sizeof *l->acks) = (struct live_ack){
 		.hex = history_text(l->h, said->hex), .key = said->key->name,
-		.state = state, .store = g->aimed
+		.state = state, .readable = strcmp(said->op, "claim") == 0 ||
+		    strcmp(said->op, "complete") == 0,
+		.message = f->message, .store = g->aimed
 	};
+}
+
+/* Its reply has not got through. */
+static void
+not_acknowledged(struct live *l, uint32_t message)
+{
+	size_t i;
+
+	for (i = l->acks_n; i > 0; i--)
+		if (l->acks[i - 1].message == message) {
+			memmove(&l->acks[i - 1], &l->acks[i],
+			    (l->acks_n - i) * sizeof *l->acks);
+			l->acks_n--;
+			return;
+		}
 }
 
 /* What a sweep asks, nobody's request wants to know. */
@@ -141,7 +178,7 @@ tell(struct live *l, struct live_gate *g, const struct net_frame *f,
 	}
 	(void)add(l, HISTORY_STORE, store, f, said);
 	(void)add(l, HISTORY_RECV, gate, f, said);
-	acknowledged(l, g, said);
+	acknowledged(l, g, f, said);
 }
 
 /* --- faults that strike anywhere ------------------------------------------ */
@@ -250,6 +287,8 @@ struck(void *arg, struct net *net, const struct net_rule *rule,
 		return;
 	if (how != NULL)
 		mark(l, f, how);
+	if (how != NULL && f->way == NET_REPLIES && rule->act != NET_DELAY)
+		not_acknowledged(l, f->message);
 	live_fired(l, rule->user, g->instance.name, NULL);
 }
 

@@ -48,6 +48,7 @@ struct live_store {
 	struct live_map clock;
 	bool down, frozen, lagging, full;
 	int follows;		/* whom; PLAN_NONE: nobody */
+	int64_t stream_from;	/* its offset when its link began to be read */
 };
 
 struct live_ledger {
@@ -143,8 +144,9 @@ struct live_watch {
 
 /* A write that a server has acknowledged through a link. */
 struct live_ack {
-	const char *hex, *key, *state;
-	unsigned attempt;
+	const char *hex, *key, *state;	/* that the record has by it */
+	bool readable;		/* server_records would find it */
+	uint32_t message;
 	int store;
 };
 
@@ -199,7 +201,7 @@ struct live {
 	size_t watches_n;
 	struct live_roaming *roaming;
 	size_t roaming_n;
-	struct live_ack *acks;
+	struct live_ack *acks;	/* in the order of their replies */
 	size_t acks_n;
 	struct live_stop *stopped;	/* in the order in which they came */
 	size_t stopped_n;
@@ -257,8 +259,15 @@ bool live_cast_await(struct live_cast *, int64_t wait_ms);
 /* Turn the loop until a replica has all that its master had when it was asked;
    false: not in time. */
 bool live_store_level(struct live_store *, int64_t wait_ms);
-/* All replicas are. */
+/* All replicas are, and their links read from here on. */
 bool live_streams_begin(struct live_cast *, int64_t wait_ms);
+/* Its link is read (net_stream_read), or now is; false: it is not level, or not
+   behind its link. */
+bool live_stream_read(struct live_store *, int64_t wait_ms);
+/* Turn the loop until all that its master has sent has come to its link; all
+   that was passed on has come to itself. */
+bool live_stream_whole(struct live_store *, int64_t wait_ms);
+bool live_stream_arrived(struct live_store *, int64_t wait_ms);
 
 /* --- files (live_files.c) ------------------------------------------------- */
 
@@ -341,6 +350,10 @@ void live_do_rejoin(struct live *, const struct live_due *);
 void live_do_power_loss(struct live *, const struct live_due *);
 /* It was seen to happen, or what ends one was done. */
 void live_fired(struct live *, const struct plan_action *, const char *p,
+    const char *label);
+/* It was done, but not what it was to be: others may be explained by it, and
+   it does not count. */
+void live_befell(struct live *, const struct plan_action *, const char *p,
     const char *label);
 /* It will be seen (live_seen.c). */
 void live_watch(struct live *, const struct live_watch *);

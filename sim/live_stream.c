@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: ISC */
 #include "live_private.h"
 
+#include <string.h>
+
 #define TURN_MS 5
 
 /* --- what a replica has --------------------------------------------------- */
@@ -40,14 +42,98 @@ live_store_level(struct live_store *s, int64_t wait_ms)
 	return true;
 }
 
+/* --- what is on its way --------------------------------------------------- */
+
+bool
+live_stream_read(struct live_store *s, int64_t wait_ms)
+{
+	struct server_stream there;
+	struct net_counts counts;
+
+	if (s->replication == NULL || s->follows < 0)
+		return false;
+	if (net_stream_counts(s->replication, &counts))
+		return true;
+	/* The loop has no turn in between. */
+	if (!live_store_level(s, wait_ms) ||
+	    server_stream(&s->server, &there) == -1)
+		return false;
+	s->stream_from = there.offset;
+	net_stream_read(s->replication);
+	return net_stream_counts(s->replication, &counts);
+}
+
+bool
+live_stream_whole(struct live_store *s, int64_t wait_ms)
+{
+	struct loop *loop = s->cast->loop;
+	int64_t end = loop_now(loop) + wait_ms;
+	struct server *master = &s->cast->stores[s->follows].server;
+	struct server_stream sent;
+	struct net_counts counts;
+
+	while (net_stream_counts(s->replication, &counts) &&
+	    server_stream(master, &sent) == 0) {
+		if (sent.offset == s->stream_from + (int64_t)counts.came)
+			return true;
+		if (loop_now(loop) >= end)
+			return false;
+		(void)loop_turn(loop, loop_now(loop) + TURN_MS);
+	}
+	return false;
+}
+
+bool
+live_stream_arrived(struct live_store *s, int64_t wait_ms)
+{
+	struct loop *loop = s->cast->loop;
+	int64_t end = loop_now(loop) + wait_ms;
+	struct server_stream got;
+	struct net_counts counts;
+
+	while (net_stream_counts(s->replication, &counts) &&
+	    server_stream(&s->server, &got) == 0) {
+		if (got.offset == s->stream_from + (int64_t)counts.passed)
+			return true;
+		if (loop_now(loop) >= end)
+			return false;
+		(void)loop_turn(loop, loop_now(loop) + TURN_MS);
+	}
+	return false;
+}
+
+/* --- before the first request --------------------------------------------- */
+
+/* The last writes that a failover is to lose must not have passed by then. */
+static unsigned
+to_be_lost(const struct plan *plan, const struct live_store *s)
+{
+	const struct plan_action *a;
+	unsigned id, most = 0;
+
+	for (id = 0; (a = plan_action_at(plan, id)) != NULL; id++)
+		if (a->kind == PLAN_STORE_FAILOVER && a->to == (int)s->index &&
+		    a->lose > most)
+			most = a->lose;
+	return most;
+}
+
 bool
 live_streams_begin(struct live_cast *cast, int64_t wait_ms)
 {
+	struct live_store *s;
 	size_t i;
 
-	for (i = 0; i < cast->stores_n; i++)
-		if (cast->stores[i].follows >= 0 &&
-		    !live_store_level(&cast->stores[i], wait_ms))
+	for (i = 0; i < cast->stores_n; i++) {
+		s = &cast->stores[i];
+		if (s->follows < 0)
+			continue;
+		if (!live_store_level(s, wait_ms))
 			return false;
+		/* Under a sentinel it may go past its link. */
+		if (live_stream_read(s, wait_ms))
+			net_stream_keep(s->replication,
+			    to_be_lost(cast->plan, s));
+	}
 	return true;
 }

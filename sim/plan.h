@@ -271,7 +271,8 @@ struct plan_action {
 	size_t bytes;		/* slice: pieces of; reset: after */
 	bool empty;		/* restart: without its data */
 	bool older;		/* restart: with what store.save had put by */
-	unsigned lose;		/* failover: acknowledged writes */
+	unsigned lose;		/* failover: acknowledged writes; 0: what its
+				   link has not passed on */
 	int to;			/* failover: the replica; rejoin: of whom */
 	bool freeze;		/* lag: for good; else by ms */
 	bool ends;		/* oom, disk: it is over, not begun */

@@ -240,7 +240,7 @@ read_failover(const struct given *g)
 		    stores[g->a->to].name, stores[g->a->store].name,
 		    stores[g->a->to].name, stores[g->a->store].name);
 	if (scenario_options(&g->at, 3, g->word, &o))
-		g->a->lose = (unsigned)scenario_whole(&o, "lose", 0, 1000, 0);
+		g->a->lose = (unsigned)scenario_whole(&o, "lose", 1, 1000, 0);
 }
 
 static void

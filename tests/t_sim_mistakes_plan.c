@@ -244,6 +244,8 @@ static const struct mistake rows[] = {
 	  { "\"freez\" is not a time", NULL } },
 	{ "a failover to no replica", FAULT("sim.store.failover('b', 'a')"), 8,
 	  { "a is no replica of b", NULL } },
+	{ "a failover that is to lose nothing", FAULT("sim.store.failover('a', "
+	  "'b', { lose = 0 })"), 8, { "store.failover: lose", "1" } },
 	{ "a rejoin without a master", FAULT("sim.store.rejoin('a', { as = "
 	  "'replica_of' })"), 8, { "of: it is missing", NULL } },
 	{ "a restart that is both", FAULT("sim.store.restart('a', { empty = "

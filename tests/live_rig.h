@@ -1,0 +1,44 @@
+/* SPDX-License-Identifier: ISC */
+#ifndef TESTS_LIVE_RIG_H
+#define TESTS_LIVE_RIG_H
+
+#include "judge.h"
+#include "scenario.h"
+#include "world.h"
+
+/*
+ * Small plans in the live world, from the parts of a scenario file: real
+ * instances, a real Redis, a real program.
+ */
+struct live_rig_plan {
+	const char *what;	/* its name */
+	const char *topology, *load, *faults, *expect;	/* Lua, inside {} */
+	int service_ms;
+	int quiet_ms;
+};
+
+/* Once: SKIP where there is nothing to simulate with. */
+void live_rig_open(void);
+void live_rig_close(void);
+
+struct live_rig_run {
+	struct scenario *scenario;
+	struct history h;
+	struct judge_point point;
+};
+
+/* One run of it, and what is judged of it.  live_rig_end is the caller's. */
+void live_rig_begin(struct live_rig_run *, const struct live_rig_plan *,
+    uint64_t seed);
+void live_rig_end(struct live_rig_run *);
+
+/* How often a key's program was started. */
+long live_rig_starts(const struct history *, const char *key);
+/* How often the fault of that number was seen to happen. */
+unsigned live_rig_fired(const struct live_rig_run *, size_t fault);
+/* Store events with that note, or events with that fate. */
+long live_rig_notes(const struct history *, const char *note);
+/* All of it, as notes. */
+void live_rig_tell(const struct live_rig_run *);
+
+#endif
