@@ -88,11 +88,13 @@ oneway(struct live *l, const struct live_due *d, struct live_gate *g)
 static void
 slow(struct live *l, const struct live_due *d, struct live_gate *g)
 {
-	net_slow(g->link, d->action->ms);
 	if (plan_action_heals(d->action)) {
+		live_watch_end(l, PLAN_STORE_SLOW, (int)g->index, PLAN_ANY);
+		net_slow(g->link, 0);
 		live_fired(l, d->action, g->instance.name, d->label);
 		return;
 	}
+	net_slow(g->link, d->action->ms);
 	live_watch(l, &(struct live_watch){
 		.action = d->action, .gate = (int)g->index,
 		.store = g->aimed, .label = d->label,
@@ -100,12 +102,21 @@ slow(struct live *l, const struct live_due *d, struct live_gate *g)
 	});
 }
 
+/* Those that are there feel it at once; of others only their log tells. */
 static void
 refuse(struct live *l, const struct live_due *d, struct live_gate *g)
 {
+	size_t n = net_connections(g->link);
+
 	net_refuse(g->link, true);
-	if (net_connections(g->link) == 0)
+	if (n > 0)
 		live_fired(l, d->action, g->instance.name, d->label);
+	else
+		live_watch(l, &(struct live_watch){
+			.action = d->action, .gate = (int)g->index,
+			.store = g->aimed, .label = d->label,
+			.before = { g->refused }
+		});
 }
 
 static void
@@ -126,9 +137,22 @@ release(struct live *l, const struct live_due *d, struct live_gate *g)
 }
 
 static void
+delay_ends(struct live *l, const struct live_due *d, struct live_gate *g)
+{
+	net_rules_end(g->link, NET_DELAY);
+	live_fired(l, d->action, g->instance.name, d->label);
+}
+
+/* What strikes on whichever link does so on the others still. */
+static void
 heal(struct live *l, const struct live_due *d, struct live_gate *g)
 {
+	size_t i;
+
+	live_watch_end(l, PLAN_ACTIONS, (int)g->index, PLAN_ANY);
 	net_heal(g->link);
+	for (i = 0; i < l->roaming_n; i++)
+		l->roaming[i].healed |= 1u << g->index;
 	live_fired(l, d->action, g->instance.name, d->label);
 }
 
@@ -138,7 +162,8 @@ heal(struct live *l, const struct live_due *d, struct live_gate *g)
 static bool
 is_of_frames(const struct plan_action *a)
 {
-	return rule_act(a->kind) != NET_PASS && (a->kind != PLAN_NET_RESET ||
+	return rule_act(a->kind) != NET_PASS && !plan_action_heals(a) &&
+	    (a->kind != PLAN_NET_RESET ||
 	    a->script != NULL || a->cmd != NULL || a->bytes > 0 ||
 	    a->requests != a->replies);
 }
@@ -150,6 +175,7 @@ do_one(struct live *l, const struct live_due *d, struct live_gate *g)
 	    struct live_gate *);
 	static do_fn *const acts[PLAN_ACTIONS] = {
 		[PLAN_NET_RELEASE] = release, [PLAN_NET_RESET] = reset,
+		[PLAN_NET_DELAY] = delay_ends,
 		[PLAN_NET_ONEWAY] = oneway, [PLAN_NET_REFUSE] = refuse,
 		[PLAN_NET_HEAL] = heal, [PLAN_STORE_SLOW] = slow
 	};
@@ -160,29 +186,66 @@ do_one(struct live *l, const struct live_due *d, struct live_gate *g)
 		acts[d->action->kind](l, d, g);
 }
 
-/* Between a replica and its master there are no commands: all or nothing. */
+/* --- a replica's link ----------------------------------------------------- */
+
+/* It has no messages that could be told apart: whole ways, or all of it. */
+static void
+replica_ways(const struct plan_action *a, struct net *net)
+{
+	enum net_way way;
+
+	for (way = NET_REQUESTS; way < NET_WAYS; way++)
+		if (a->requests != a->replies &&
+		    a->requests != (way == NET_REQUESTS))
+			continue;
+		else if (a->kind == PLAN_NET_HOLD)
+			net_stop(net, way);
+		else
+			net_oneway(net, way);
+}
+
+static void
+replica_watch(struct live *l, const struct live_due *d, struct live_store *s)
+{
+	live_watch(l, &(struct live_watch){
+		.action = d->action, .gate = PLAN_NONE,
+		.store = (int)s->index, .label = d->label,
+		.before = { (unsigned)net_lost(s->replication, NET_REQUESTS),
+		    (unsigned)net_lost(s->replication, NET_REPLIES) }
+	});
+}
+
 static void
 replication(struct live *l, const struct live_due *d, struct live_store *s)
 {
 	const struct plan_action *a = d->action;
 	struct net *net = s->replication;
+	size_t n;
 
 	if (net == NULL)
 		return;
-	if (a->kind == PLAN_NET_RELEASE || a->kind == PLAN_NET_HEAL)
-		net_heal(net);
+	n = net_connections(net);
+	if (a->kind == PLAN_NET_HOLD || a->kind == PLAN_NET_ONEWAY) {
+		replica_ways(a, net);
+		replica_watch(l, d, s);
+		return;
+	}
+	if (a->kind == PLAN_NET_DELAY && a->ms > 0) {
+		live_stream_watch(l, d, s);
+		net_slow(net, a->ms);
+		return;
+	}
+	if (plan_action_heals(a))
+		live_stream_let_go(l, s);
 	else if (a->kind == PLAN_NET_REFUSE)
 		net_refuse(net, true);
-	else if (a->kind == PLAN_NET_RESET)
+	else
 		net_reset(net);
-	else if (a->kind == PLAN_NET_DELAY)
-		net_slow(net, a->ms);
-	else {
-		net_stop(net, NET_REQUESTS);
-		net_stop(net, NET_REPLIES);
-	}
-	live_fired(l, a, s->server.plan->name, d->label);
+	if (n > 0 || plan_action_heals(a))
+		live_fired(l, a, s->server.plan->name, d->label);
 }
+
+/* --- all of them ---------------------------------------------------------- */
 
 static bool
 is_of_link(const struct plan_action *a)

@@ -34,6 +34,8 @@ told(struct live *l, const struct live_due *d, struct live_store *s)
 static void
 kill_it(struct live *l, const struct live_due *d, struct live_store *s)
 {
+	if (s->server.child.pid == 0)
+		return;		/* nobody can be killed twice */
 	s->server.child.doomed = true;
 	s->down = true;
 	s->frozen = false;
@@ -108,10 +110,30 @@ static void
 flush(struct live *l, const struct live_due *d, struct live_store *s)
 {
 	char out[LIVE_SAID];
+	long keys = strtol(live_store_say(s, out, "DBSIZE", NULL, NULL), NULL,
+	    10);
 
-	(void)live_store_say(s, out, "FLUSHALL", NULL, NULL);
-	if (strcmp(live_store_say(s, out, "DBSIZE", NULL, NULL), "0") == 0)
+	if (strcmp(live_store_say(s, out, "FLUSHALL", NULL, NULL), "OK") == 0 &&
+	    keys > 0)
 		told(l, d, s);
+}
+
+/* One of all records, each with the same chance. */
+struct any {
+	struct live *l;
+	size_t seen;
+	char hex[80];
+};
+
+static void
+perhaps(void *arg, const char *hex, const char *state, unsigned attempt)
+{
+	struct any *any = arg;
+
+	(void)state;
+	(void)attempt;
+	if (draw_below(&any->l->draw, ++any->seen) == 0)
+		snprintf(any->hex, sizeof any->hex, "%s", hex);
 }
 
 /* The record of a key, or any, as if the server had chosen it. */
@@ -120,15 +142,18 @@ forget(struct live *l, const struct live_due *d, struct live_store *s)
 {
 	const struct plan_action *a = d->action;
 	bool expire = a->kind == PLAN_STORE_EXPIRE;
+	struct any any = { .l = l };
 	char name[LIVE_SAID], out[LIVE_SAID];
 
-	/* A record's name, or a cached answer's, ends with the key. */
-	if (a->key != NULL) {
-		snprintf(out, sizeof out, "*%s",
+	if (a->key != NULL)
+		snprintf(any.hex, sizeof any.hex, "%s",
 		    live_key_named(l, a->key)->hex);
-		(void)live_store_say(s, name, "KEYS", out, NULL);
-	} else
-		(void)live_store_say(s, name, "RANDOMKEY", NULL, NULL);
+	else if (server_records(&s->server, LIVE_PREFIX, perhaps, &any) != 0 ||
+	    any.seen == 0)
+		return;
+	/* A record's name, or a cached answer's, ends with the key. */
+	snprintf(out, sizeof out, "*%s", any.hex);
+	(void)live_store_say(s, name, "KEYS", out, NULL);
 	if (strcmp(expire ? live_store_say(s, out, "PEXPIRE", name, "1") :
 	    live_store_say(s, out, "DEL", name, NULL), "1") == 0)
 		told(l, d, s);
@@ -137,9 +162,11 @@ forget(struct live *l, const struct live_due *d, struct live_store *s)
 static void
 script_flush(struct live *l, const struct live_due *d, struct live_store *s)
 {
+	int64_t known = server_scripts(&s->server);
 	char out[LIVE_SAID];
 
-	if (strcmp(live_store_say(s, out, "SCRIPT", "FLUSH", NULL), "OK") == 0)
+	if (strcmp(live_store_say(s, out, "SCRIPT", "FLUSH", NULL), "OK") ==
+	    0 && known > 0)
 		told(l, d, s);
 }
 
@@ -157,16 +184,21 @@ lag(struct live *l, const struct live_due *d, struct live_store *s)
 
 	if (s->replication == NULL)
 		return;
-	s->lagging = a->freeze || a->ms > 0;
+	s->lagging = !plan_action_heals(a);
+	if (s->lagging)
+		live_stream_watch(l, d, s);
 	if (a->freeze) {
+		net_stream_keep(s->replication, NET_STREAM_ALL);
 		net_stop(s->replication, NET_REQUESTS);
-		net_stop(s->replication, NET_REPLIES);
-	} else if (a->ms > 0)
+		/* What is not read as a stream stands still as it is. */
+		if (!live_stream_is_read(s))
+			net_stop(s->replication, NET_REPLIES);
+	} else if (s->lagging)
 		net_slow(s->replication, a->ms);
-	else
-		net_heal(s->replication);
-	if (!s->lagging || net_connections(s->replication) > 0)
+	else {
+		live_stream_let_go(l, s);
 		told(l, d, s);
+	}
 }
 
 /* --- which ---------------------------------------------------------------- */

@@ -105,6 +105,7 @@ live_heal(struct live *l)
 	let_go(l);
 	if (l->cut)
 		return;		/* all of it ends now */
+	live_watch_end(l, PLAN_ACTIONS, PLAN_ANY, PLAN_ANY);
 	for (i = 0; i < l->cast->stores_n; i++)
 		heal_store(l, &l->cast->stores[i]);
 	for (i = 0; i < l->cast->gates_n; i++)

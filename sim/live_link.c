@@ -204,7 +204,8 @@ roam(struct live *l, struct live_gate *g, const struct net_frame *f,
 
 	for (i = 0; i < l->roaming_n; i++) {
 		r = &l->roaming[i];
-		if (r->left == 0 || !roaming_fits(r->action, g, f, said))
+		if (r->left == 0 || (r->healed >> g->index & 1) != 0 ||
+		    !roaming_fits(r->action, g, f, said))
 			continue;
 		if (r->before > 0) {
 			r->before--;
@@ -253,7 +254,7 @@ frame(void *arg, struct net *net, const struct net_frame *f)
 	struct said said;
 
 	(void)net;
-	g->passed[f->way]++;
+	g->passed[f->way] += !f->lost;
 	g->lost[f->way] += f->lost;
 	if (l == NULL)
 		return;

@@ -36,6 +36,7 @@ struct live_gate {
 	struct live_map clock, disk;
 	char boot[LIVE_PATH];	/* file in the place of boot_id */
 	unsigned passed[NET_WAYS], lost[NET_WAYS];	/* frames, so far */
+	unsigned refused;	/* lines that say that its store refused it */
 	bool down, paused;	/* as the plan has it */
 	size_t processes, descriptors;	/* before the first request */
 };
@@ -131,6 +132,7 @@ struct live_due {
 struct live_roaming {
 	const struct plan_action *action;
 	unsigned before, left;	/* frames that go by; strikes */
+	unsigned healed;	/* bits: gates whose links are, again */
 };
 
 /* A fault that was set to work and has not been seen to happen yet. */
@@ -264,6 +266,12 @@ bool live_streams_begin(struct live_cast *, int64_t wait_ms);
 /* Its link is read (net_stream_read), or now is; false: it is not level, or not
    behind its link. */
 bool live_stream_read(struct live_store *, int64_t wait_ms);
+bool live_stream_is_read(const struct live_store *);
+/* It is a fault once a write has come to its link. */
+void live_stream_watch(struct live *, const struct live_due *,
+    struct live_store *);
+/* Its link is healed, but for what a failover is to lose. */
+void live_stream_let_go(struct live *, struct live_store *);
 /* Turn the loop until all that its master has sent has come to its link; all
    that was passed on has come to itself. */
 bool live_stream_whole(struct live_store *, int64_t wait_ms);
@@ -358,6 +366,10 @@ void live_befell(struct live *, const struct plan_action *, const char *p,
 /* It will be seen (live_seen.c). */
 void live_watch(struct live *, const struct live_watch *);
 void live_seen_turn(struct live *);
+/* What links do to messages is over (PLAN_ACTIONS: all of that), of that gate,
+   or of that replica (gate PLAN_NONE); PLAN_ANY: of all.  What comes now does
+   not count. */
+void live_watch_end(struct live *, enum plan_action_kind, int gate, int store);
 /* Everything ends that was done. */
 void live_heal(struct live *);
 

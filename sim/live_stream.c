@@ -4,6 +4,7 @@
 #include <string.h>
 
 #define TURN_MS 5
+#define READ_MS 1000	/* a link that was cut begins anew */
 
 /* --- what a replica has --------------------------------------------------- */
 
@@ -64,6 +65,29 @@ live_stream_read(struct live_store *s, int64_t wait_ms)
 }
 
 bool
+live_stream_is_read(const struct live_store *s)
+{
+	struct net_counts counts;
+
+	return net_stream_counts(s->replication, &counts);
+}
+
+void
+live_stream_watch(struct live *l, const struct live_due *d,
+    struct live_store *s)
+{
+	struct net_counts counts;
+
+	(void)live_stream_read(s, READ_MS);
+	(void)net_stream_counts(s->replication, &counts);
+	live_watch(l, &(struct live_watch){
+		.action = d->action, .gate = PLAN_NONE,
+		.store = (int)s->index, .label = d->label,
+		.before = { [NET_REPLIES] = counts.writes }
+	});
+}
+
+bool
 live_stream_whole(struct live_store *s, int64_t wait_ms)
 {
 	struct loop *loop = s->cast->loop;
@@ -116,6 +140,14 @@ to_be_lost(const struct plan *plan, const struct live_store *s)
 		    a->lose > most)
 			most = a->lose;
 	return most;
+}
+
+void
+live_stream_let_go(struct live *l, struct live_store *s)
+{
+	live_watch_end(l, PLAN_ACTIONS, PLAN_NONE, (int)s->index);
+	net_heal(s->replication);
+	net_stream_keep(s->replication, to_be_lost(s->cast->plan, s));
 }
 
 bool

@@ -5,6 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/epoll.h>
+#include <sys/ioctl.h>
 #include <unistd.h>
 
 #define BACKLOG 1024
@@ -306,6 +307,36 @@ net_connections(const struct net *net)
 	for (link = net->links; link != NULL; link = link->next)
 		n += !link->gone;
 	return n;
+}
+
+static size_t
+lane_waiting(const struct net_lane *lane)
+{
+	const struct net_side *from = &lane->link->side[lane->way];
+	const struct net *net = lane->link->net;
+	int unread = 0;
+
+	if (from->fd != -1)
+		(void)ioctl(from->fd, FIONREAD, &unread);
+	return lane->lying + lane->in.len + (unread > 0 ? (size_t)unread : 0) +
+	    (net_stream_is(lane) ? net->stream.held.len : 0);
+}
+
+size_t
+net_waiting(const struct net *net, enum net_way way)
+{
+	const struct net_link *link;
+	size_t n = 0;
+
+	for (link = net->links; link != NULL; link = link->next)
+		n += link->gone ? 0 : lane_waiting(&link->lane[way]);
+	return n;
+}
+
+uint64_t
+net_lost(const struct net *net, enum net_way way)
+{
+	return net->lost_bytes[way];
 }
 
 /* What its server still has to say, or has said. */

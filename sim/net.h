@@ -54,7 +54,7 @@ enum net_do {
 	NET_RESET,		/* RST after `bytes` of it (a unix socket has
 				   none: both ends are closed) */
 	NET_SLICE,		/* in pieces of `bytes`, each a write of its
-				   own */
+				   own; only what is longer fits */
 	NET_DOS
 };
 
@@ -103,6 +103,7 @@ void net_close(struct net *);		/* connections too; NULL: nothing */
 /* Borrowed texts must outlive the rule.  Rules are tried in their order. */
 void net_rule_add(struct net *, const struct net_rule *);
 void net_rules_clear(struct net *);
+void net_rules_end(struct net *, enum net_do);	/* those of that kind */
 
 /* Whole ways, until net_heal: what comes is read and lost (oneway); or not
    read at all (stop: as a full pipe).  From a user's `frame` oneway is for that
@@ -151,6 +152,10 @@ void net_heal(struct net *);
    no address of a server is none: connections to it are reset at once. */
 void net_aim(struct net *, const char *server);
 size_t net_connections(const struct net *);
+/* Bytes that have come that way and cannot go on; and those of it that were
+   lost, since the net was opened. */
+size_t net_waiting(const struct net *, enum net_way);
+uint64_t net_lost(const struct net *, enum net_way);
 /* Commands that went to the server and are not answered yet, or whose replies
    are still to be passed on (held ones are not: nobody knows when). */
 bool net_awaits(const struct net *);

@@ -276,6 +276,8 @@ take_raw(struct net_lane *lane)
 {
 	if (lane->link->net->lost[lane->way])
 		net_lane_lose(lane);
+	if (lane->dead)
+		lane->link->net->lost_bytes[lane->way] += lane->in.len;
 	if (net_stream_is(lane)) {
 		net_stream_take(lane);
 		return;

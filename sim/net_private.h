@@ -142,6 +142,7 @@ struct net {
 	struct net_rule_set *rules;
 	size_t rules_n, rules_size;
 	bool lost[NET_WAYS], stopped[NET_WAYS];
+	uint64_t lost_bytes[NET_WAYS];
 	int64_t slow_ms;
 	struct net_stream stream;
 	unsigned depth;		/* of our functions that are under way */

@@ -41,7 +41,9 @@ fits(const struct net_rule *rule, const struct net_frame *frame)
 {
 	const struct resp_command *c = frame->command;
 
-	return rule->way == frame->way &&
+	/* A slice that takes all of it is none. */
+	return rule->way == frame->way && (rule->act != NET_SLICE ||
+	    frame->bytes.len > (rule->bytes > 0 ? rule->bytes : 1)) &&
 	    (rule->op == NULL ||
 	    (c != NULL && idem_bytes_is(c->op, rule->op))) &&
 	    (rule->cmd == NULL ||
@@ -80,5 +82,15 @@ net_rule_released(struct net *net)
 	for (i = 0; i < net->rules_n; i++)
 		if (net->rules[i].rule.act == NET_HOLD &&
 		    net->rules[i].struck > 0)
+			take_out(net, i--);
+}
+
+void
+net_rules_end(struct net *net, enum net_do act)
+{
+	size_t i;
+
+	for (i = 0; i < net->rules_n; i++)
+		if (net->rules[i].rule.act == act)
 			take_out(net, i--);
 }

@@ -96,6 +96,20 @@ error_word(const struct given *g)
 	g->a->word = word;
 }
 
+/* A replica's link has bytes. */
+static void
+whole_link(const struct scenario_at *o)
+{
+	static const char *const words[] = { "script", "cmd", "nth", "times",
+		"after_bytes", NULL };
+	size_t i;
+
+	for (i = 0; words[i] != NULL; i++)
+		if (scenario_has(o, words[i]))
+			scenario_wrong(o, words[i], "a replica's link has no "
+			    "commands; leave it out");
+}
+
 /* Which messages of a link; times 0 is all. */
 static void
 messages(const struct given *g, int argument_n, unsigned times)
@@ -125,10 +139,8 @@ messages(const struct given *g, int argument_n, unsigned times)
 	if (scenario_has(&o, "after_bytes"))
 		g->a->bytes = (size_t)scenario_whole(&o, "after_bytes", 0,
 		    MANY, 0);
-	if (g->a->gate == PLAN_NONE && g->a->kind != PLAN_STORE_ERROR &&
-	    (g->a->script != NULL || g->a->cmd != NULL))
-		scenario_wrong(&o, g->a->script != NULL ? "script" : "cmd",
-		    "a replica's link has no commands; leave it out");
+	if (g->a->gate == PLAN_NONE && g->a->kind != PLAN_STORE_ERROR)
+		whole_link(&o);
 }
 
 /* false: what it did before is over. */
@@ -140,7 +152,10 @@ or_over(const struct given *g)
 
 /* --- kinds ---------------------------------------------------------------- */
 
-/* Of a replica's link all is meant, or nothing: there are no frames on it. */
+/*
+ * A replica's link has no messages that could be told apart: it is held or cut
+ * one way or both, and slow or away as a whole.
+ */
 static void
 check_replica(const struct given *g, int options)
 {
@@ -148,12 +163,12 @@ check_replica(const struct given *g, int options)
 
 	if (g->a->gate != PLAN_NONE)
 		return;
-	if (g->a->kind == PLAN_NET_DROP || g->a->kind == PLAN_NET_ONEWAY ||
-	    g->a->kind == PLAN_NET_SLICE)
-		scenario_wrong(&g->at, NULL, "a replica's link can be stopped, "
-		    "slow or away as a whole; say sim.net.hold, delay, reset "
-		    "or refuse, or sim.store.lag");
-	if (scenario_options(&g->at, options, g->word, &o))
+	if (g->a->kind == PLAN_NET_DROP || g->a->kind == PLAN_NET_SLICE)
+		scenario_wrong(&g->at, NULL, "a replica's link has no "
+		    "messages; say sim.net.hold, oneway, delay, reset or "
+		    "refuse");
+	if ((g->a->kind == PLAN_NET_DELAY || g->a->kind == PLAN_NET_RESET) &&
+	    scenario_options(&g->at, options, g->word, &o))
 		scenario_wrong(&o, NULL, "of a replica's link all is meant; "
 		    "leave { ... } out");
 }
@@ -192,7 +207,6 @@ read_net(const struct given *g)
 		check_replica(g, 3);
 		break;
 	case PLAN_NET_ONEWAY:
-		check_replica(g, 3);
 		g->a->replies = scenario_one_of(&g->at, "[2]",
 		    "request reply", 0) == 1;
 		g->a->requests = !g->a->replies;

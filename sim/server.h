@@ -82,6 +82,8 @@ struct server_stream {
 	int64_t offset;
 };
 int server_stream(struct server *, struct server_stream *);
+/* How many scripts it knows; -1 and errno: it does not say. */
+int64_t server_scripts(struct server *);
 
 void server_kill(struct server *);	/* SIGKILL; it is dead then, though
 					   not reaped */

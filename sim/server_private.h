@@ -12,7 +12,7 @@
  *	server_conf.c		its file
  *	server_say.c		commands
  *	server_data.c		what is in it
- *	server_stream.c		how far a replica is behind
+ *	server_stream.c		what it says of itself
  *	server_watch.c		sentinels
  */
 struct server_private {

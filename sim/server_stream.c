@@ -5,6 +5,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#define INFO_SIZE 8192	/* bytes, of a section */
+
 /* What stands behind "NAME:" at the begin of a line of INFO; NULL: it has no
    such line.  The text ends with a NUL. */
 static const char *
@@ -51,29 +53,46 @@ read_stream(const char *info, struct server_stream *out)
 	return number(info, "slave_repl_offset", &out->offset);
 }
 
-int
-server_stream(struct server *s, struct server_stream *out)
+/* False and errno: it does not say. */
+static bool
+ask(struct server *s, const char *section, char info[INFO_SIZE])
 {
-	const char *const words[] = { "INFO", "replication", NULL };
+	const char *const words[] = { "INFO", section, NULL };
 	struct server_talk t;
 	struct idem_bytes reply;
-	char info[4096];
-	bool done = false;
+	bool heard;
 
-	*out = (struct server_stream){ .offset = 0 };
-	if (s->in == NULL || s->frozen) {
-		errno = ESRCH;
-		return -1;
-	}
+	errno = ESRCH;
+	if (s->in == NULL || s->frozen)
+		return false;
 	server_talk_open(&t, s);
 	server_talk_words(&t, words);
 	reply = server_talk_get(&t);
-	if (reply.len > 0 && reply.len < sizeof info) {
+	heard = reply.len > 0 && reply.len < INFO_SIZE;
+	if (heard) {
 		memcpy(info, reply.at, reply.len);
 		info[reply.len] = '\0';
-		done = read_stream(info, out);
 	}
 	server_talk_close(&t);
 	errno = EPROTO;
-	return done ? 0 : -1;
+	return heard;
+}
+
+int
+server_stream(struct server *s, struct server_stream *out)
+{
+	char info[INFO_SIZE];
+
+	*out = (struct server_stream){ .offset = 0 };
+	return ask(s, "replication", info) && read_stream(info, out) ? 0 : -1;
+}
+
+int64_t
+server_scripts(struct server *s)
+{
+	char info[INFO_SIZE];
+	int64_t n;
+
+	return ask(s, "memory", info) && number(info,
+	    "number_of_cached_scripts", &n) ? n : -1;
 }

@@ -26,7 +26,7 @@ write_scenario(const char *path, const struct live_rig_plan *p)
 	fprintf(file, "local sim = require 'idemsim'\n"
 	    "sim.api(1)\n"
 	    "return sim.scenario {\n"
-	    "  name = '%.80s',\n"
+	    "  name = [[%.80s]],\n"
 	    "  modes = { 'live' },\n"
 	    "  topology = { %s },\n"
 	    "  handler = sim.handler { effect = 'append',\n"

@@ -230,8 +230,14 @@ static const struct mistake rows[] = {
 	  { "there is no gate \"g7\"", NULL } },
 	{ "a replica's link the wrong way", FAULT("sim.net.refuse 'a->b'"), 8,
 	  { "b connects to a", "say \"b->a\"" } },
-	{ "commands of a replica's link", FAULT("sim.net.drop('b->a', { script "
+	{ "commands of a replica's link", FAULT("sim.net.hold('b->a', { script "
 	  "= 'claim' })"), 8, { "a replica's link has no commands", NULL } },
+	{ "the second of a replica's link", FAULT("sim.net.hold('b->a', { nth "
+	  "= 2 })"), 8, { "nth: a replica's link has no commands", NULL } },
+	{ "a message of a replica's link", FAULT("sim.net.drop 'b->a'"), 8,
+	  { "a replica's link has no messages", "sim.net.hold" } },
+	{ "a slice of a replica's link", FAULT("sim.net.slice('b->a', 1)"), 8,
+	  { "a replica's link has no messages", NULL } },
 	{ "a link's unknown field", FAULT("sim.net.drop('g1->a', { direction = "
 	  "'reply' })"), 8, { "net.drop: direction", NULL } },
 	{ "a way that is none", FAULT("sim.net.drop('g1->a', { dir = "
@@ -275,12 +281,9 @@ static const struct mistake rows[] = {
 	{ "an errno that is none", WITH("faults = { "
 	  "sim.on(sim.label('g1', 'program.spawn'), sim.proc.fail('g1', "
 	  "'EBAD')) }"), 8, { "\"EBAD\" is no error's word", NULL } },
-	{ "one frame of a replica's link", FAULT("sim.net.hold('b->a', { nth "
-	  "= 3 })"), 8, { "of a replica's link all is meant", NULL } },
-	{ "what a replica's link cannot do", FAULT("sim.net.oneway('b->a', "
-	  "'request')"), 8, { "as a whole; say sim.net.hold", NULL } },
-	{ "loss on a replica's link", FAULT("sim.net.drop 'b->a'"), 8,
-	  { "as a whole; say sim.net.hold", NULL } },
+	{ "one way of a slow replica's link", FAULT("sim.net.delay('b->a', 200, "
+	  "{ dir = 'reply' })"), 8, { "of a replica's link all is meant",
+	  NULL } },
 	{ "a reset of so many of what?", FAULT("sim.net.reset('g1->a', { nth "
 	  "= 3 })"), 8, { "of which messages?", "leave them out" } },
 	{ "an operation that is none", FAULT("sim.net.drop('g1->a', { script "
