@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: ISC */
 #include "ask.h"
+#include "preload.h"
 #include "redis_rig.h"
 #include "rows.h"
 #include "tap.h"
@@ -76,7 +77,7 @@ struct world {
 	unsigned hosts;
 	struct rig rig[HOSTS];
 	struct redis_rig redis;
-	volatile int64_t *gate[HOSTS], *store;	/* shifts */
+	struct preload_clock *gate[HOSTS], *store;
 	char key[96], text[128];
 };
 
@@ -95,28 +96,28 @@ preload(char *path, size_t size)
 {
 	const char *folder = getenv("top_builddir");
 
-	snprintf(path, size, "%s/tests/clock_preload.so",
+	snprintf(path, size, "%s/idemsim-preload.so",
 	    folder != NULL ? folder : ".");
 	return path;
 }
 
 /* Of what is started from now on. */
 static void
-have_clock(struct world *w, const char *name, volatile int64_t **shift)
+have_clock(struct world *w, const char *name, struct preload_clock **clock)
 {
 	const char *path = rig_at(&w->rig[0], name);
 	char library[512];
 	int fd = open(path, O_RDWR | O_CREAT | O_TRUNC | O_CLOEXEC, 0644);
 	void *at = MAP_FAILED;
 
-	if (fd != -1 && ftruncate(fd, sizeof **shift) == 0)
-		at = mmap(NULL, sizeof **shift, PROT_READ | PROT_WRITE,
+	if (fd != -1 && ftruncate(fd, sizeof **clock) == 0)
+		at = mmap(NULL, sizeof **clock, PROT_READ | PROT_WRITE,
 		    MAP_SHARED, fd, 0);
 	if (at == MAP_FAILED)
 		bail_out("%s: %s", path, strerror(errno));
 	close(fd);
-	*shift = at;
-	setenv("CLOCK_SHIFT", path, 1);
+	*clock = at;
+	setenv(PRELOAD_SHIFT, path, 1);
 	setenv("LD_PRELOAD", preload(library, sizeof library), 1);
 	/* It comes before that library, and needs nothing of it. */
 	setenv("ASAN_OPTIONS", "verify_asan_link_order=0", 1);
@@ -125,9 +126,15 @@ have_clock(struct world *w, const char *name, volatile int64_t **shift)
 static void
 have_none(void)
 {
-	unsetenv("CLOCK_SHIFT");
-	unsetenv("CLOCK_BOOT");
+	unsetenv(PRELOAD_SHIFT);
+	unsetenv(PRELOAD_BOOT);
 	unsetenv("LD_PRELOAD");
+}
+
+static void
+set_clock(struct preload_clock *clock, int64_t shift_ms)
+{
+	atomic_store(&clock->offset_ms, shift_ms);
 }
 
 static void
@@ -139,9 +146,9 @@ set_clocks(struct world *w, int64_t shift_ms)
 	for (i = 0; i < w->hosts; i++)
 		if (whose == GATES || whose == ALL ||
 		    (whose == ASKER && i == w->hosts - 1))
-			*w->gate[i] = shift_ms;
+			set_clock(w->gate[i], shift_ms);
 	if (w->row->at != LEDGER && (whose == STORE || whose == ALL))
-		*w->store = shift_ms;
+		set_clock(w->store, shift_ms);
 }
 
 /* --- the world ------------------------------------------------------------ */
@@ -187,7 +194,7 @@ start_host(struct world *w, unsigned i, struct rows_held *held)
 	snprintf(boot, sizeof boot, "00000000-0000-4000-8000-00000000000%u\n",
 	    i);
 	rig_file(&w->rig[i], "boot", boot);
-	setenv("CLOCK_BOOT", rig_at(&w->rig[i], "boot"), 1);
+	setenv(PRELOAD_BOOT, rig_at(&w->rig[i], "boot"), 1);
 	put_conf(w, i);
 	w->rig[i].request_ms = 20000;
 	ask_start(&w->rig[i], (const char *[]){ "--config",
@@ -407,12 +414,12 @@ prove_tool(void)
 	struct world w = { .hosts = 1 };
 	int64_t now_s = (int64_t)time(NULL);
 	char command[RIG_PATH + 64];
-	volatile int64_t *shift;
+	struct preload_clock *clock;
 	char *told_s;
 
 	rig_open(&w.rig[0]);
-	have_clock(&w, "clock", &shift);
-	*shift = -HOUR_MS;
+	have_clock(&w, "clock", &clock);
+	set_clock(clock, -HOUR_MS);
 	rig_program(&w.rig[0], "p", "#!/bin/sh\ndate +%s >\"$1\"\n");
 	snprintf(command, sizeof command, "%s", rig_at(&w.rig[0], "p"));
 	if (fork() == 0) {
@@ -436,7 +443,7 @@ main(void)
 	char path[512];
 
 	if (access(preload(path, sizeof path), R_OK) == -1)
-		skip_all("tests/clock_preload.so is not built");
+		skip_all("idemsim-preload.so is not built");
 	prove_tool();
 	rows_at_once(2 * ROWS, AT_ONCE, run_row, NULL);
 	return done();
