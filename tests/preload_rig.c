@@ -5,6 +5,7 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <limits.h>
 #include <poll.h>
 #include <stdlib.h>
 #include <string.h>
@@ -53,11 +54,14 @@ preload_rig_make(struct preload_rig *r)
 {
 	const char *built = getenv("top_builddir");
 	const char *libexec = getenv("IDEMSIM_LIBEXEC");
+	char path[PRELOAD_RIG_PATH], real[PATH_MAX];
 	FILE *boot;
 
-	snprintf(r->library, sizeof r->library, "%s/idemsim-preload.so",
+	snprintf(path, sizeof path, "%s/idemsim-preload.so",
 	    libexec != NULL ? libexec : built != NULL ? built : ".");
-	if (access(r->library, R_OK) != 0)
+	/* A program that starts in another folder would go without it. */
+	if (realpath(path, real) == NULL || (size_t)snprintf(r->library,
+	    sizeof r->library, "%s", real) >= sizeof r->library)
 		skip_all("idemsim-preload.so is not built");
 	snprintf(r->folder, sizeof r->folder, "/tmp/t_sim_preload.XXXXXX");
 	if (mkdtemp(r->folder) == NULL)

@@ -7,6 +7,7 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <limits.h>
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -91,14 +92,17 @@ pause_ms(int64_t ms)
 
 /* --- clocks --------------------------------------------------------------- */
 
+/* Absolute: who starts in another folder would go without it.  NULL: it is not
+   built. */
 static const char *
-preload(char *path, size_t size)
+preload(char path[PATH_MAX])
 {
 	const char *folder = getenv("top_builddir");
+	char name[512];
 
-	snprintf(path, size, "%s/idemsim-preload.so",
+	snprintf(name, sizeof name, "%s/idemsim-preload.so",
 	    folder != NULL ? folder : ".");
-	return path;
+	return realpath(name, path);
 }
 
 /* Of what is started from now on. */
@@ -106,7 +110,7 @@ static void
 have_clock(struct world *w, const char *name, struct preload_clock **clock)
 {
 	const char *path = rig_at(&w->rig[0], name);
-	char library[512];
+	char library[PATH_MAX];
 	int fd = open(path, O_RDWR | O_CREAT | O_TRUNC | O_CLOEXEC, 0644);
 	void *at = MAP_FAILED;
 
@@ -118,7 +122,7 @@ have_clock(struct world *w, const char *name, struct preload_clock **clock)
 	close(fd);
 	*clock = at;
 	setenv(PRELOAD_SHIFT, path, 1);
-	setenv("LD_PRELOAD", preload(library, sizeof library), 1);
+	setenv("LD_PRELOAD", preload(library), 1);
 	/* It comes before that library, and needs nothing of it. */
 	setenv("ASAN_OPTIONS", "verify_asan_link_order=0", 1);
 }
@@ -440,9 +444,9 @@ prove_tool(void)
 int
 main(void)
 {
-	char path[512];
+	char path[PATH_MAX];
 
-	if (access(preload(path, sizeof path), R_OK) == -1)
+	if (preload(path) == NULL)
 		skip_all("idemsim-preload.so is not built");
 	prove_tool();
 	rows_at_once(2 * ROWS, AT_ONCE, run_row, NULL);
