@@ -143,62 +143,36 @@ open_this(int folder, const char *path, int flags, mode_t mode)
 	return (int)syscall(SYS_openat, folder, path, flags, mode);
 }
 
-static bool
-makes(int flags)
+/* Its mode comes only where a file may be made; else it would be anything. */
+static mode_t
+mode_of(int flags, va_list args)
 {
-	return (flags & O_CREAT) != 0 || (flags & O_TMPFILE) == O_TMPFILE;
+	return (flags & O_CREAT) != 0 || (flags & O_TMPFILE) == O_TMPFILE ?
+	    va_arg(args, mode_t) : 0;
 }
 
 int
 open(const char *path, int flags, ...)
 {
-	mode_t mode = 0;
 	va_list args;
+	mode_t mode;
 
 	va_start(args, flags);
-	if (makes(flags))
-		mode = va_arg(args, mode_t);
+	mode = mode_of(flags, args);
 	va_end(args);
 	return open_this(AT_FDCWD, path, flags, mode);
 }
 
 int
-open64(const char *path, int flags, ...)
-{
-	mode_t mode = 0;
-	va_list args;
-
-	va_start(args, flags);
-	if (makes(flags))
-		mode = va_arg(args, mode_t);
-	va_end(args);
-	return open_this(AT_FDCWD, path, flags | O_LARGEFILE, mode);
-}
-
-int
 openat(int folder, const char *path, int flags, ...)
 {
-	mode_t mode = 0;
 	va_list args;
+	mode_t mode;
 
 	va_start(args, flags);
-	if (makes(flags))
-		mode = va_arg(args, mode_t);
+	mode = mode_of(flags, args);
 	va_end(args);
 	return open_this(folder, path, flags, mode);
-}
-
-int
-openat64(int folder, const char *path, int flags, ...)
-{
-	mode_t mode = 0;
-	va_list args;
-
-	va_start(args, flags);
-	if (makes(flags))
-		mode = va_arg(args, mode_t);
-	va_end(args);
-	return open_this(folder, path, flags | O_LARGEFILE, mode);
 }
 
 static size_t
@@ -234,22 +208,10 @@ pwrite(int fd, const void *at, size_t len, off_t offset)
 }
 
 ssize_t
-pwrite64(int fd, const void *at, size_t len, off64_t offset)
-{
-	return pwrite(fd, at, len, offset);
-}
-
-ssize_t
 pwritev(int fd, const struct iovec *v, int n, off_t offset)
 {
 	return preload_disk_full_at(fd, offset, sum(v, n)) ? -1 :
 	    syscall(SYS_pwritev, fd, v, n, offset, 0);
-}
-
-ssize_t
-pwritev64(int fd, const struct iovec *v, int n, off64_t offset)
-{
-	return pwritev(fd, v, n, offset);
 }
 
 int
@@ -257,12 +219,6 @@ ftruncate(int fd, off_t len)
 {
 	return preload_disk_full_at(fd, 0, len > 0 ? (size_t)len : 0) ? -1 :
 	    (int)syscall(SYS_ftruncate, fd, len);
-}
-
-int
-ftruncate64(int fd, off64_t len)
-{
-	return ftruncate(fd, len);
 }
 
 /* Its errors are its values (POSIX). */
@@ -276,12 +232,6 @@ posix_fallocate(int fd, off_t at, off_t len)
 		status = errno;
 	errno = error;
 	return status;
-}
-
-int
-posix_fallocate64(int fd, off64_t at, off64_t len)
-{
-	return posix_fallocate(fd, at, len);
 }
 
 static int
@@ -309,15 +259,6 @@ fdatasync(int fd)
 	return sync_this(SYS_fdatasync, fd);
 }
 
-static int
-control(int fd, int command, void *arg)
-{
-	if ((command == F_SETLK || command == F_OFD_SETLK) &&
-	    preload_disk_busy(fd, command, arg))
-		return -1;
-	return (int)syscall(SYS_fcntl, fd, command, arg);
-}
-
 /* Whatever the argument is, or if there is none: it is a word long. */
 int
 fcntl(int fd, int command, ...)
@@ -328,19 +269,10 @@ fcntl(int fd, int command, ...)
 	va_start(args, command);
 	arg = va_arg(args, void *);
 	va_end(args);
-	return control(fd, command, arg);
-}
-
-int
-fcntl64(int fd, int command, ...)
-{
-	va_list args;
-	void *arg;
-
-	va_start(args, command);
-	arg = va_arg(args, void *);
-	va_end(args);
-	return control(fd, command, arg);
+	if ((command == F_SETLK || command == F_OFD_SETLK) &&
+	    preload_disk_busy(fd, command, arg))
+		return -1;
+	return (int)syscall(SYS_fcntl, fd, command, arg);
 }
 
 int
@@ -400,3 +332,15 @@ unlink(const char *name)
 {
 	return unlinkat(AT_FDCWD, name, 0);
 }
+
+/* --- other names of the same, where a file's offset is a long ------------- */
+
+#define SAME_AS(name) __attribute__((alias(name)))
+
+int open64(const char *, int, ...) SAME_AS("open");
+int openat64(int, const char *, int, ...) SAME_AS("openat");
+ssize_t pwrite64(int, const void *, size_t, off64_t) SAME_AS("pwrite");
+ssize_t pwritev64(int, const struct iovec *, int, off64_t) SAME_AS("pwritev");
+int ftruncate64(int, off64_t) SAME_AS("ftruncate");
+int posix_fallocate64(int, off64_t, off64_t) SAME_AS("posix_fallocate");
+int fcntl64(int, int, ...) SAME_AS("fcntl");
