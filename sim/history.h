@@ -79,7 +79,8 @@ struct history_stamp {	/* of a vector clock */
  *	again.  Once; after it nothing strikes.
  * spawn	gate, life, pid; or p a server.
  * exit	why ("SIGKILL", "exit 1"), wanted (the plan killed it, or the run is
- *	over), gate, life.  Not of programs.
+ *	over), gate, life.  Without gate and wanted: a part of the instance p
+ *	("lobby: SIGKILL"), or the program of p, whose end nobody wanted.
  * log	p and gate an instance, life; what: "two-runs" (lost=completion
  *	record=taken), "unprotected", "request"; k (NULL: whose is not known),
  *	a, status, mark, source.

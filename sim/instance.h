@@ -73,6 +73,8 @@ int instance_again(struct loop *, struct instance *);
 size_t instance_kill(struct instance *, enum plan_part);
 size_t instance_pause(struct instance *, enum plan_part);
 size_t instance_resume(struct instance *, enum plan_part);
+/* Whether instance_kill did that to this process, of late. */
+bool instance_killed(const struct instance *, pid_t);
 /* SIGTERM, and SIGKILL after wait_ms; lighttpd SIGKILL.  Its files stay.
    Zeroes, or one that was ended, do nothing. */
 void instance_end(struct loop *, struct instance *, int64_t wait_ms);

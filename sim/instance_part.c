@@ -128,7 +128,7 @@ await_state(pid_t pid, const char *states)
 }
 
 static size_t
-signal_part(const struct instance *i, enum plan_part part, int signal,
+signal_part(struct instance *i, enum plan_part part, int signal,
     const char *states)
 {
 	struct parts p;
@@ -136,8 +136,12 @@ signal_part(const struct instance *i, enum plan_part part, int signal,
 
 	look(i, &p);
 	for (k = 0; k < p.n; k++)
-		if (p.at[k].what == part)
+		if (p.at[k].what == part) {
+			if (signal == SIGKILL)
+				i->in->killed[i->in->kills++ %
+				    INSTANCE_KILLED] = p.at[k].pid;
 			n += kill(p.at[k].pid, signal) == 0;
+		}
 	for (k = 0; k < p.n; k++)
 		if (p.at[k].what == part)
 			await_state(p.at[k].pid, states);
@@ -154,6 +158,20 @@ instance_kill(struct instance *i, enum plan_part part)
 	i->child.doomed = true;
 	i->up = false;
 	return child_kill_all(i->name);
+}
+
+/* The whole of it tells of nobody's death. */
+bool
+instance_killed(const struct instance *i, pid_t pid)
+{
+	size_t k;
+
+	if (i->in == NULL || i->child.doomed)
+		return true;
+	for (k = 0; k < i->in->kills && k < INSTANCE_KILLED; k++)
+		if (i->in->killed[k] == pid)
+			return true;
+	return false;
 }
 
 size_t

@@ -12,6 +12,8 @@
  *	instance_part.c		its processes
  *	instance_ctl.c		idemctl
  */
+#define INSTANCE_KILLED 64
+
 struct instance_private {
 	struct loop *loop;
 	struct instance_spec spec;
@@ -22,6 +24,8 @@ struct instance_private {
 	size_t workers;		/* that it has told of, in this life */
 	unsigned rests;		/* looks in a row at which it was at rest */
 	int64_t accepts_ms;	/* since when it accepts; 0: not yet */
+	pid_t killed[INSTANCE_KILLED];	/* parts; the oldest is overwritten */
+	size_t kills;
 };
 
 /* Its folder below that of the run, and what it listens on. */

@@ -126,6 +126,7 @@ sentinels_start(struct live_cast *cast)
 	if (server_watch(cast->loop, cast->sentinels,
 	    &cast->stores[store].server, cast->folder) != 0)
 		return live_cast_failed(cast, "a sentinel", strerror(errno));
+	live_hear_sentinels(cast);
 	for (i = 0; i < SERVER_SENTINELS; i++) {
 		if (server_await(cast->loop, &cast->sentinels[i], UP_MS) != 0)
 			return -1;

@@ -148,16 +148,6 @@ leaks(struct live *l, struct live_gate *g)
 }
 
 static void
-oom_kills(struct live *l)
-{
-	long now = child_oom_kills();
-
-	if (l->oom_kills >= 0 && now > l->oom_kills)
-		live_note(l, "-", NULL,
-		    "the kernel has killed for want of memory");
-}
-
-static void
 effects(struct live *l)
 {
 	char wrong[200] = "";
@@ -178,6 +168,7 @@ live_final(struct live *l)
 		leaks(l, &l->cast->gates[i]);
 	ledgers_final(l);
 	stores_final(l);
-	oom_kills(l);
 	effects(l);
+	live_died_programs(l);
+	live_died_oom(l);
 }

@@ -385,6 +385,16 @@ void live_hear_gate(struct live_gate *);
 void live_hear_store(struct live_store *);
 void live_spawn(struct live *, const char *p, bool gate, unsigned life,
     int64_t pid);
+void live_hear_sentinels(struct live_cast *);
+/*
+ * Ends that nobody wanted, which make a run inconclusive (live_died.c): of a
+ * lobby or a keeper, as a line of its instance tells it; at the end, of
+ * programs whose journal breaks off where nothing of the plan ends one; and
+ * what the kernel has killed since the begin.
+ */
+void live_died_line(struct live_gate *, const char *text, size_t len);
+void live_died_programs(struct live *);
+void live_died_oom(struct live *);
 /* A line of an instance. */
 void live_log(struct live *, struct live_gate *, const char *text, size_t len);
 /* Sources of answers, from the lines. */

@@ -96,10 +96,18 @@ store_ended(struct server *server)
 }
 
 static void
+sentinel_ended(struct server *server)
+{
+	ended(server->arg, &server->child, server->child.name, NULL,
+	    server->life);
+}
+
+static void
 gate_line(struct instance *instance, const char *line, size_t len)
 {
 	struct live_gate *g = instance->arg;
 
+	live_died_line(g, line, len);
 	if (g->cast->run != NULL)
 		live_log(g->cast->run, g, line, len);
 }
@@ -117,4 +125,15 @@ live_hear_store(struct live_store *s)
 {
 	s->server.ended = store_ended;
 	s->server.arg = s;
+}
+
+void
+live_hear_sentinels(struct live_cast *cast)
+{
+	size_t i;
+
+	for (i = 0; i < SERVER_SENTINELS; i++) {
+		cast->sentinels[i].ended = sentinel_ended;
+		cast->sentinels[i].arg = cast;
+	}
 }

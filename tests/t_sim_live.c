@@ -127,7 +127,7 @@ static const struct row {
 };
 
 static char folder[] = "/tmp/t_sim_live.XXXXXX";
-static bool kill_store;		/* from outside, in the next run */
+static const struct victim *doomed;	/* from outside, in the next run */
 
 /* --- a scenario, from its parts ------------------------------------------- */
 
@@ -243,45 +243,6 @@ run_row(const struct row *r)
 
 /* --- what is no row ------------------------------------------------------- */
 
-/* Asked in each turn of a run. */
-static bool
-meanwhile(void)
-{
-	pid_t pids[8];
-	size_t n, i;
-
-	if (!kill_store)
-		return false;
-	n = child_find("a", pids, 8);
-	for (i = 0; i < n && i < 8; i++)
-		(void)kill(pids[i], SIGKILL);
-	kill_store = n == 0;
-	return false;
-}
-
-static void
-an_unexpected_death(void)
-{
-	struct scenario *s = open_scenario(&rows[0]);
-	struct history h = { .n = 0 };
-	enum judge_verdict verdict;
-	struct judge_point p;
-
-	kill_store = true;
-	judge_point_begin(&p, scenario_plan(s, 0));
-	run_once(scenario_plan(s, 0), &h);
-	judge_point_add(&p, &h, s, 0);
-	judge_point_end(&p);
-	verdict = p.verdict;
-	is(judge_text(verdict), judge_text(JUDGE_INCONCLUSIVE),
-	    "a Redis that dies by itself makes a run inconclusive");
-	is_int(judge_exit(&verdict, 1), 2, "that is exit 2");
-	judge_point_free(&p);
-	history_free(&h);
-	live_world.end();
-	scenario_close(s);
-}
-
 static double
 seconds(void)
 {
@@ -289,6 +250,123 @@ seconds(void)
 
 	clock_gettime(CLOCK_MONOTONIC, &t);
 	return (double)t.tv_sec + (double)t.tv_nsec / 1e9;
+}
+
+/* Who is killed by somebody else, as by a kernel that wants memory. */
+static const struct victim {
+	const char *what, *lane;
+	enum { ANY, MASTER, LOBBY, KEEPER, PROGRAM } who;
+	struct row row;
+} victims[] = {
+	{ "Redis", "a", ANY, { "a", LEDGER, ONE, "", SAFE,
+	  JUDGE_INCONCLUSIVE, NULL, -1, 200 } },
+	{ "master", "g1", MASTER, { "m", LEDGER, ONE, "", SAFE,
+	  JUDGE_INCONCLUSIVE, NULL, -1, 200 } },
+	{ "lobby", "g1", LOBBY, { "l", LEDGER, ONE, "", SAFE,
+	  JUDGE_INCONCLUSIVE, NULL, -1, 200 } },
+	{ "keeper", "g1", KEEPER, { "k", LEDGER, ONE, "", SAFE,
+	  JUDGE_INCONCLUSIVE, NULL, -1, 200 } },
+	{ "program", "g1", PROGRAM, { "p", LEDGER, ONE, "", SAFE,
+	  JUDGE_INCONCLUSIVE, NULL, -1, 200 } },
+	{ "program whose client does not see it", "g1", PROGRAM, { "p",
+	  LEDGER, ONE, "", "holds = { 'at_most_once' }",
+	  JUDGE_INCONCLUSIVE, NULL, -1, 200 } }
+};
+
+/* A keeper blocks every signal. */
+static bool
+blocks_signals(pid_t pid)
+{
+	char path[40], line[128];
+	unsigned long long mask = 0;
+	FILE *file;
+
+	snprintf(path, sizeof path, "/proc/%d/status", (int)pid);
+	file = fopen(path, "re");
+	while (file != NULL && fgets(line, sizeof line, file) != NULL)
+		(void)sscanf(line, "SigBlk: %llx", &mask);
+	if (file != NULL)
+		(void)fclose(file);
+	return (mask >> (SIGSEGV - 1) & 1) != 0;
+}
+
+static bool
+is_program(pid_t pid)
+{
+	char path[40], name[32] = "";
+	FILE *file;
+
+	snprintf(path, sizeof path, "/proc/%d/comm", (int)pid);
+	file = fopen(path, "re");
+	if (file != NULL && fgets(name, sizeof name, file) == NULL)
+		name[0] = '\0';
+	if (file != NULL)
+		(void)fclose(file);
+	return strcmp(name, "idemsim-program\n") == 0;
+}
+
+static bool
+is_victim(const struct victim *v, pid_t pid)
+{
+	struct child_stat st;
+
+	if (!child_stat(pid, &st))
+		return false;
+	switch (v->who) {
+	case ANY:
+		return true;
+	case MASTER:
+		return st.parent == getpid();
+	case LOBBY:
+		return st.parent != getpid() && !is_program(pid) &&
+		    !blocks_signals(pid);
+	case KEEPER:
+		return st.parent != getpid() && !is_program(pid) &&
+		    blocks_signals(pid);
+	case PROGRAM:
+		return is_program(pid) && st.state == 'S';	/* it has begun */
+	}
+	return false;
+}
+
+/* Asked in each turn of a run. */
+static bool
+meanwhile(void)
+{
+	pid_t pids[32];
+	size_t n, i;
+
+	n = doomed != NULL ? child_find(doomed->lane, pids, 32) : 0;
+	for (i = 0; i < n && i < 32 && doomed != NULL; i++)
+		if (is_victim(doomed, pids[i]) && kill(pids[i], SIGKILL) == 0)
+			doomed = NULL;
+	return false;
+}
+
+static void
+an_unexpected_death(const struct victim *v)
+{
+	struct scenario *s = open_scenario(&v->row);
+	struct history h = { .n = 0 };
+	enum judge_verdict verdict;
+	struct judge_point p;
+
+	doomed = v;
+	judge_point_begin(&p, scenario_plan(s, 0));
+	run_once(scenario_plan(s, 0), &h);
+	judge_point_add(&p, &h, s, 0);
+	judge_point_end(&p);
+	verdict = p.verdict;
+	if (!ok(doomed == NULL && verdict == JUDGE_INCONCLUSIVE,
+	    "a %s that dies by itself makes a run inconclusive", v->what))
+		tell(&h);
+	note("%s", p.worst.message);
+	is_int(judge_exit(&verdict, 1), 2, "that is exit 2");
+	doomed = NULL;
+	judge_point_free(&p);
+	history_free(&h);
+	live_world.end();
+	scenario_close(s);
 }
 
 /* Instances and servers are kept, and no run sees another's keys. */
@@ -358,7 +436,8 @@ main(void)
 	live_stop_when(meanwhile);
 	for (i = 0; i < sizeof rows / sizeof *rows; i++)
 		run_row(&rows[i]);
-	an_unexpected_death();
+	for (i = 0; i < sizeof victims / sizeof *victims; i++)
+		an_unexpected_death(&victims[i]);
 	many_runs();
 	what_cannot_be();
 	child_warden_end(false);
