@@ -40,7 +40,7 @@ leave_open(struct call_private *in)
 	struct call *call = in->call;
 
 	if (call->kept == NULL || *call->kept != -1 || call->http || in->mute ||
-	    in->sent < in->request.len)
+	    in->partial || in->sent < in->request.len)
 		return;
 	loop_unwatch(in->loop, &in->watch);
 	*call->kept = in->fd;
@@ -105,8 +105,9 @@ give_up_due(struct timer *timer, int64_t now_ms)
 static void
 set(struct call_private *in, struct call_timer *timer, int64_t in_ms)
 {
+	/* The loop's own time may be long ago: its turn may have been long. */
 	arena_must_have(loop_timer(in->loop, &timer->timer,
-	    loop_now(in->loop) + in_ms) == 0);
+	    idem_boot_ms(&idem_clock_real) + in_ms) == 0);
 }
 
 /* --- what it waits for ---------------------------------------------------- */

@@ -42,9 +42,9 @@ struct call {
 	enum outcome_end end;
 	const char *why;		/* NULL: whole; errno's name, "closed",
 					   "timeout", "gave up", "too large",
-					   "no head", "short", "long", "not
-					   FastCGI", "not HTTP", "overloaded";
-					   static */
+					   "no head", "short", "long", "more
+					   after it", "not FastCGI", "not
+					   HTTP", "overloaded"; static */
 	int status;			/* 0: no head */
 	char mark[32];			/* Idempotency-Status */
 	int64_t retry_after_s;		/* -1 */

@@ -131,9 +131,9 @@ read_line(struct reading *r, const struct caller_line *line)
 	uint64_t n;
 
 	if (idem_bytes_is_nocase(line->name, "Status") && !call->http) {
-		if (line->value.len >= 3 && caller_number((struct idem_bytes){
-		    line->value.at, 3 }, &n))
-			call->status = (int)n;
+		call->status = line->value.len >= 3 &&
+		    caller_number((struct idem_bytes){ line->value.at, 3 },
+		    &n) ? (int)n : 0;
 	} else if (idem_bytes_is_nocase(line->name, "Idempotency-Status")) {
 		if (!r->marked)
 			copy(line->value, call->mark, sizeof call->mark);
@@ -143,8 +143,10 @@ read_line(struct reading *r, const struct caller_line *line)
 			call->retry_after_s = (int64_t)n;
 		r->retry = true;
 	} else if (idem_bytes_is_nocase(line->name, "Content-Length")) {
-		if (!r->promised)
-			r->promised = caller_number(line->value, &r->length);
+		/* What is no number is a promise that nothing keeps. */
+		if (!r->promised && !caller_number(line->value, &r->length))
+			r->length = UINT64_MAX;
+		r->promised = true;
 	} else if (idem_bytes_is_nocase(line->name, "X-Sim-Key")) {
 		copy(line->value, call->says_key, sizeof call->says_key);
 	} else if (idem_bytes_is_nocase(line->name, "X-Sim-Nonce")) {

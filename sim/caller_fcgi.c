@@ -124,12 +124,20 @@ caller_fcgi_abort(struct idem_buf *out)
 
 /* --- the answer ----------------------------------------------------------- */
 
+/* What follows its end is nobody's: another's answer, perhaps. */
 static enum caller_told
-over(struct call_private *in)
+over(struct call_private *in, struct idem_bytes left)
 {
-	if (in->fcgi.status == IDEM_FCGI_REQUEST_COMPLETE)
+	uint8_t padding = in->fcgi.frame.padding_left;
+
+	/* What is on its way would be the begin of the next call's answer. */
+	in->partial = left.len < padding;
+	if (in->fcgi.status != IDEM_FCGI_REQUEST_COMPLETE)
+		in->call->why = "overloaded";
+	else if (left.len > padding)
+		in->call->why = "more after it";
+	else
 		return CALLER_WHOLE;
-	in->call->why = "overloaded";
 	return CALLER_BROKEN;
 }
 
@@ -149,7 +157,7 @@ caller_fcgi_take(struct call_private *in, struct idem_bytes got)
 		case IDEM_FCGI_TOLD_STDERR:
 			break;
 		case IDEM_FCGI_TOLD_END:
-			return over(in);
+			return over(in, got);
 		case IDEM_FCGI_TOLD_BROKEN:
 			in->call->why = "not FastCGI";
 			return CALLER_BROKEN;

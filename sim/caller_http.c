@@ -258,7 +258,10 @@ caller_http_take(struct call_private *in, struct idem_bytes got)
 
 	while (got.len > 0 && told == CALLER_MORE)
 		told = take_some(in, &got);
-	return told;
+	if (told != CALLER_WHOLE || got.len == 0)
+		return told;
+	in->call->why = "more after it";
+	return CALLER_BROKEN;
 }
 
 enum caller_told

@@ -45,6 +45,7 @@ struct call_private {
 	bool connected;
 	bool mute;		/* the server takes no more of the request */
 	bool resting;		/* a slow reader, until its tick */
+	bool partial;		/* not all of the last record is read */
 	struct call_timer timeout, give_up;
 	struct call_timer tick;	/* to read on, or to connect again */
 	struct idem_buf request;
