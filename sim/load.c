@@ -26,11 +26,36 @@ load_begin(struct load *l)
 	load_ask(l);
 }
 
+/* Not a client's next request in a closed load, nor another try. */
+static bool
+has_a_time(const struct load *l, const struct load_due *due)
+{
+	const struct plan_load *load;
+	const struct load_request *r;
+
+	if (due->what == LOAD_REQUEST) {
+		r = &l->requests[due->which];
+		return r->send != NULL && r->retry.tries == 0 && !r->audit;
+	}
+	load = l->clients[due->which].load;
+	return load != NULL && load->kind != PLAN_CLOSED;
+}
+
 void
 load_stop(struct load *l)
 {
+	size_t i;
+
+	for (i = 0; i < l->due.n; i++)
+		l->unsent += has_a_time(l, &l->due.at[i]);
 	l->stopped = true;
 	l->due.n = 0;
+}
+
+size_t
+load_unsent(const struct load *l)
+{
+	return l->unsent;
 }
 
 bool

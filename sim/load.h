@@ -65,6 +65,9 @@ void load_turn(struct load *);		/* as it was woken */
 void load_ended(struct load *, int a, const struct load_answer *);
 /* Nobody tries again, no new requests; those under way go on. */
 void load_stop(struct load *);
+/* Requests for which the plan names a time (of scripts, open loads and storms)
+   that load_stop came before. */
+size_t load_unsent(const struct load *);
 bool load_over(const struct load *);	/* nothing is under way or to come */
 size_t load_open_tries(const struct load *);
 /* Tries of a client that are under way: how many, at most max, and which. */

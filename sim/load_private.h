@@ -88,6 +88,7 @@ struct load {
 	size_t audited;		/* keys, when the audit began */
 	int64_t until_ns;	/* of the audit */
 	int64_t asked_ns;	/* of the world, when to wake; -1: not */
+	size_t unsent;
 	bool stopped, turning;
 	bool storm;		/* there is one: who is not in it is innocent */
 };

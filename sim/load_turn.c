@@ -34,6 +34,7 @@ static int64_t
 timeout_ms(struct load *l, const struct load_request *r)
 {
 	struct load_client *c = &l->clients[r->client];
+	const struct plan_dist *d;
 	int64_t ms;
 
 	if (r->audit) {
@@ -44,8 +45,11 @@ timeout_ms(struct load *l, const struct load_request *r)
 	if (r->send != NULL)
 		return r->send->timeout_ms > 0 ? r->send->timeout_ms :
 		    LOAD_TIMEOUT_MS;
-	ms = (int64_t)(draw_dist(&c->draw, &c->load->retry.timeout_ms) + 0.5);
-	return ms > 0 ? ms : LOAD_TIMEOUT_MS;
+	d = &c->load->retry.timeout_ms;
+	ms = (int64_t)(draw_dist(&c->draw, d) + 0.5);
+	if (d->kind == PLAN_CONST && !(d->a > 0))
+		return LOAD_TIMEOUT_MS;
+	return ms > 0 ? ms : 1;	/* 0 would be for ever */
 }
 
 /* What the program is to name: no other try's, nor another run's. */
