@@ -5,16 +5,20 @@
 #include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/statvfs.h>
 
 #define MS_NS 1000000
 #define TURN_MS 5		/* between looks at what tells nobody */
 #define ASK_MS 200		/* whether it is to stop */
 #define QUIET_MS 10
-#define DRAIN_MS 2		/* for the last lines of logs */
+#define DRAIN_MS 2
+#define LINES_MS 250		/* for the last lines of logs */
+#define LATE_MS 50		/* and for that of a late end */
 #define PATIENCE_MS 20000
 #define LEVEL_MS 20000	/* for what replicas have to catch up with */
 #define LOAD_MS 60000		/* where the plan names no end */
 #define TOKENS_MAX 1000
+#define ROOM (256u << 10)	/* bytes that must be left on the disk */
 
 static bool never(void);
 /* Set by live_stop_when: there is one run at a time. */
@@ -91,12 +95,11 @@ soonest(const struct live *l, int64_t until_ms)
 	return until_ms;
 }
 
-/* Nobody let us run: what was to be in time was late. */
+/* Nobody let us run, or an action took its time: what was to be in time was
+   late, and links passed nothing on. */
 static void
-stalled(struct live *l, int64_t began_ms, int64_t until_ms)
+stalled(struct live *l, int64_t late_ms)
 {
-	int64_t late_ms = live_now_ms(l) - (until_ms > began_ms ? until_ms :
-	    began_ms);
 	char what[64];
 
 	if (l->h->head.lease_ms == 0 || late_ms < l->h->head.lease_ms / 4)
@@ -106,26 +109,55 @@ stalled(struct live *l, int64_t began_ms, int64_t until_ms)
 	live_note(l, "-", "stall", what);
 }
 
+static void
+out_of_patience(struct live *l)
+{
+	live_cut(l, "it was not over after %" PRId64 " s; %zu tries were "
+	    "under way%s", (live_now_ms(l) - l->began_ms) / 1000,
+	    load_open_tries(l->load), live_due_next_ms(l) != INT64_MAX ?
+	    ", and an action was still to be done" : "");
+}
+
+/* Where nobody can write any more, neither a log nor a ledger is what it is
+   to be. */
+static void
+look_for_room(struct live *l)
+{
+	struct statvfs fs;
+
+	if (live_now_ms(l) < l->room_ms)
+		return;
+	l->room_ms = live_now_ms(l) + ASK_MS;
+	if (statvfs(l->cast->folder, &fs) == 0 &&
+	    (uint64_t)fs.f_bavail * fs.f_frsize < ROOM)
+		live_cut(l, "there is no room left in %.80s",
+		    l->cast->folder);
+}
+
 void
 live_turn(struct live *l, int64_t until_ms)
 {
-	int64_t began_ms = live_now_ms(l), heard_ms;
+	int64_t began_ms = live_now_ms(l);
 
+	stalled(l, began_ms - loop_now(l->cast->loop));
 	until_ms = soonest(l, until_ms);
-	(void)loop_turn(l->cast->loop, until_ms);
-	stalled(l, began_ms, until_ms);
-	heard_ms = live_now_ms(l);
+	if (loop_turn(l->cast->loop, until_ms) != 0)
+		live_cut(l, "the simulator cannot wait: %s", strerror(errno));
+	stalled(l, live_now_ms(l) - (until_ms > began_ms ? until_ms :
+	    began_ms));
 	live_calls_turn(l);
 	live_rules_turn(l);
 	live_due_turn(l);
 	live_seen_turn(l);
-	stalled(l, heard_ms, heard_ms);
 	if (l->wake_ns <= live_now_ns(l)) {
 		l->wake_ns = INT64_MAX;
 		load_turn(l->load);
 	}
-	if (!l->cut && (stop_asked() || live_now_ms(l) >= l->limit_ms))
-		l->cut = true;
+	if (stop_asked())
+		live_cut(l, "it was interrupted");
+	if (live_now_ms(l) >= l->limit_ms)
+		out_of_patience(l);
+	look_for_room(l);
 }
 
 /* --- its parts ------------------------------------------------------------ */
@@ -159,6 +191,7 @@ tell_who(struct live *l)
 		    l->cast->stores[i].server.child.pid);
 	for (i = 0; i < l->cast->gates_n; i++) {
 		g = &l->cast->gates[i];
+		g->answers = g->lines = 0;
 		live_spawn(l, g->instance.name, true, g->instance.life,
 		    g->instance.child.pid);
 	}
@@ -189,6 +222,9 @@ begin(struct live *l)
 	};
 
 	look_at_gates(l);
+	/* What the run before has left there; and its time is now. */
+	(void)loop_turn(l->cast->loop, 0);
+	l->began_ns = 0;
 	l->began_ns = live_now_ns(l);
 	l->began_ms = live_now_ms(l);
 	l->limit_ms = l->began_ms + patience_ms(l);
@@ -254,11 +290,16 @@ calm_down(struct live *l)
 		return;
 	/* Whoever would still try again has had his time. */
 	load_stop(l->load);
+	if (load_unsent(l->load) > 0)
+		live_cut(l, "%zu requests of the plan come later than heal.at "
+		    "and heal.quiet, and were not sent",
+		    load_unsent(l->load));
 	end += PATIENCE_MS / 2;
 	while (!l->cut && !load_over(l->load) && live_now_ms(l) < end)
 		live_turn(l, end);
 	if (!load_over(l->load))
-		l->cut = true;
+		live_cut(l, "%zu tries had no end %d s after quiet",
+		    load_open_tries(l->load), PATIENCE_MS / 2000);
 }
 
 static void
@@ -271,33 +312,63 @@ audit(struct live *l)
 		return;
 	/* Fresh keys are of the stores as they are now. */
 	if (live_keys_mint(l, l->plan->gates.n) != 0)
-		live_note(l, "-", NULL, l->wrong);
+		return;
 	load_audit(l->load, until);
 	while (!l->cut && !load_over(l->load))
 		live_turn(l, l->limit_ms);
 }
 
-/* Lines that are on their way, and programs that only have to end. */
+/* Each whole answer has a line, which comes after it. */
+static bool
+lines_are_read(const struct live *l)
+{
+	size_t i;
+
+	for (i = 0; i < l->cast->gates_n; i++)
+		if (l->cast->gates[i].lines < l->cast->gates[i].answers)
+			return false;
+	return true;
+}
+
+static void
+drain_lines(struct live *l, int64_t least_ms)
+{
+	int64_t least = live_now_ms(l) + least_ms;
+	int64_t end = least + (l->cut ? 0 : LINES_MS);
+
+	do
+		live_turn(l, live_now_ms(l) + DRAIN_MS);
+	while (live_now_ms(l) < least || (!lines_are_read(l) &&
+	    live_now_ms(l) < end));
+}
+
+/* Programs that only have to end, and lines that are on their way: of a run
+   that ended late it is said only after its end that it was of no use. */
 static void
 drain(struct live *l)
 {
 	int64_t end = live_now_ms(l) + (l->cut ? 0 : l->plan->quiet_ms);
+	bool late = false;
 
-	while (programs_run(l) && live_now_ms(l) < end)
+	while (programs_run(l) && live_now_ms(l) < end) {
+		late = true;
 		live_turn(l, live_now_ms(l) + DRAIN_MS);
-	live_turn(l, live_now_ms(l) + DRAIN_MS);
+	}
+	drain_lines(l, late ? LATE_MS : 0);
 }
 
 static void
 finish(struct live *l)
 {
 	drain(l);
+	l->room_ms = 0;
+	look_for_room(l);
 	live_final(l);
 	live_leases(l);
 	live_log_sources(l);
-	/* Without its end it is one that was cut. */
+	/* Without its end it is one that was cut; the last note says why. */
 	if (l->cut)
-		live_note(l, "-", NULL, "the run was cut");
+		live_note(l, "-", NULL, l->wrong);
 	else
 		(void)history_add(l->h, HISTORY_END, live_now_ns(l), "-");
 	history_stamp_all(l->h);

@@ -99,6 +99,21 @@ live_call_begin(struct live *l, const struct load_try *try)
 
 /* --- and comes back ------------------------------------------------------- */
 
+/* It never came to the instance: the fault is none of the plan's. */
+static bool
+is_our_own(const char *why)
+{
+	static const char *const words[] = {
+		"EMFILE", "ENFILE", "ENOMEM", "ENOBUFS", "EADDRNOTAVAIL"
+	};
+	size_t i;
+
+	for (i = 0; i < sizeof words / sizeof *words; i++)
+		if (why != NULL && strcmp(words[i], why) == 0)
+			return true;
+	return false;
+}
+
 static void
 told(struct live *l, struct live_call *c)
 {
@@ -113,6 +128,9 @@ told(struct live *l, struct live_call *c)
 		.retry_after_s = c->call.retry_after_s
 	};
 
+	if (is_our_own(c->call.why))
+		live_cut(l, "a client could not connect: %s", c->call.why);
+	l->cast->gates[c->gate].answers += c->call.end == OUTCOME_WHOLE;
 	load_ended(l->load, c->a, &answer);
 	call_free(&c->call);
 }

@@ -7,6 +7,7 @@
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/resource.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -198,13 +199,28 @@ is_made_fresh(struct live_cast *cast)
 	return truncate(cast->effects, 0) == 0;
 }
 
+/* Each client, link and log wants one; what there is more than enough of. */
+static void
+raise_descriptors(void)
+{
+	struct rlimit limit;
+
+	if (getrlimit(RLIMIT_NOFILE, &limit) != 0 ||
+	    limit.rlim_cur == limit.rlim_max)
+		return;
+	limit.rlim_cur = limit.rlim_max;
+	(void)setrlimit(RLIMIT_NOFILE, &limit);
+}
+
 struct live_cast *
 live_cast_take(const struct plan *plan, char *wrong, size_t wrong_size)
 {
 	struct live_cast *cast = kept.cast;
 
-	if (kept.loop == NULL)
+	if (kept.loop == NULL) {
+		raise_descriptors();
 		kept.loop = loop_new(&idem_clock_real);
+	}
 	if (kept.loop == NULL) {
 		snprintf(wrong, wrong_size, "no loop: %s", strerror(errno));
 		return NULL;

@@ -149,8 +149,6 @@ live_died_oom(struct live *l)
 {
 	long now = child_oom_kills();
 
-	if (l->oom_kills < 0 || now <= l->oom_kills)
-		return;
-	live_note(l, "-", NULL, "the kernel has killed for want of memory");
-	l->cut = true;
+	if (l->oom_kills >= 0 && now > l->oom_kills)
+		live_cut(l, "the kernel has killed for want of memory");
 }

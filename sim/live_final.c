@@ -3,10 +3,12 @@
 
 #include "effects.h"
 
+#include <errno.h>
 #include <stdlib.h>
 #include <string.h>
 
 #define LISTED (4 << 20)
+#define MS_NS 1000000
 #define DIGITS 16		/* of a key in a list */
 #define SOME_DESCRIPTORS 16	/* pools may be fuller than before */
 
@@ -28,45 +30,95 @@ state_of(const char *at, size_t len)
 	return "in progress";
 }
 
-/* The key's line of a list; NULL: it is not there. */
-static const char *
-listed(const char *list, const struct live_key *key, int *attempt)
-{
-	const char *at = list, *state;
+/* What a list says of one of the run's keys. */
+struct entry {
+	const struct live_key *key;
+	const char *state;	/* NULL: nothing */
+	int attempt;
+};
 
-	for (; at != NULL && *at != '\0'; at = strchr(at, '\n')) {
-		at += *at == '\n';
-		if (strncmp(at, key->hex, DIGITS) != 0)
-			continue;
-		state = at + strcspn(at, " ");
-		state += strspn(state, " ");
-		at = state + strcspn(state, " ");
-		*attempt = (int)strtol(at, NULL, 10);
-		return state_of(state, (size_t)(at - state));
+static int
+by_hex(const void *a_, const void *b_)
+{
+	const struct entry *const *a = a_, *const *b = b_;
+
+	return strncmp((*a)->key->hex, (*b)->key->hex, DIGITS);
+}
+
+/* "KEY  STATE  ATTEMPT ..."; keys of other runs are in it too. */
+static void
+read_listed(const char *line, struct entry **sorted, size_t n)
+{
+	struct live_key key;
+	const struct entry wanted = { .key = &key }, *at = &wanted;
+	struct entry **found;
+	const char *state, *end;
+
+	snprintf(key.hex, sizeof key.hex, "%.*s", DIGITS, line);
+	found = bsearch(&at, sorted, n, sizeof *sorted, by_hex);
+	if (found == NULL)
+		return;
+	state = line + strcspn(line, " \n");
+	state += strspn(state, " ");
+	end = state + strcspn(state, " \n");
+	(*found)->state = state_of(state, (size_t)(end - state));
+	(*found)->attempt = (int)strtol(end, NULL, 10);
+}
+
+static void
+read_list(struct live *l, const char *list, struct entry *entries)
+{
+	struct entry **sorted = arena_get(&l->arena, (l->keys_n + 1) *
+	    sizeof *sorted);
+	const char *at;
+	size_t i;
+
+	for (i = 0; i < l->keys_n; i++) {
+		entries[i].key = &l->keys[i];
+		sorted[i] = &entries[i];
 	}
-	return NULL;
+	qsort(sorted, l->keys_n, sizeof *sorted, by_hex);
+	for (at = list; at != NULL && *at != '\0'; at = strchr(at, '\n')) {
+		at += *at == '\n';
+		if (*at != '\0')
+			read_listed(at, sorted, l->keys_n);
+	}
+}
+
+static bool
+list_ledger(struct live *l, struct live_gate *g, const char *p, char *list)
+{
+	static const char *const words[] = { "list", "--in", "ledger", NULL };
+	int status = instance_ctl(l->cast->loop, &g->instance, words, list,
+	    LISTED);
+
+	if (status != 0)
+		live_cut(l, "the ledger %.20s cannot be read: status %d, "
+		    "%.100s", p, status, list);
+	else if (strlen(list) == LISTED - 1)
+		live_cut(l, "the list of the ledger %.20s is too long", p);
+	else
+		return true;
+	return false;
 }
 
 static void
 ledger_final(struct live *l, struct live_gate *g, const char *p, char *list)
 {
-	static const char *const words[] = { "list", "--in", "ledger", NULL };
+	struct entry *entries = arena_get(&l->arena, (l->keys_n + 1) *
+	    sizeof *entries);
 	struct history_event *e;
-	const char *state;
-	int attempt = 0;
 	size_t i;
 
-	if (instance_ctl(l->cast->loop, &g->instance, words, list, LISTED) !=
-	    0) {
-		live_note(l, p, NULL, "the ledger cannot be read");
+	if (!list_ledger(l, g, p, list))
 		return;
-	}
+	read_list(l, list, entries);
 	for (i = 0; i < l->keys_n; i++) {
-		state = listed(list, &l->keys[i], &attempt);
 		e = history_add(l->h, HISTORY_LEDGER, live_now_ns(l), p);
-		e->k = l->keys[i].name;
-		e->what = state != NULL ? state : "absent";
-		e->attempt = state != NULL ? attempt : 0;
+		e->k = entries[i].key->name;
+		e->what = entries[i].state != NULL ? entries[i].state :
+		    "absent";
+		e->attempt = entries[i].attempt;
 	}
 }
 
@@ -76,6 +128,8 @@ ledgers_final(struct live *l)
 	char *list = malloc(LISTED);
 	size_t i, j;
 
+	if (list == NULL)
+		live_cut(l, "there is no memory for a list");
 	for (i = 0; i < l->cast->ledgers_n && list != NULL; i++)
 		for (j = 0; j < l->cast->gates_n; j++)
 			if (l->cast->gates[j].ledger == (int)i) {
@@ -116,9 +170,10 @@ stores_final(struct live *l)
 
 	for (i = 0; i < l->cast->stores_n; i++) {
 		s = &l->cast->stores[i];
-		if (!s->down)
-			(void)server_records(&s->server, LIVE_PREFIX, record,
-			    &(struct found){ l, s->server.plan->name });
+		if (!s->down && server_records(&s->server, LIVE_PREFIX, record,
+		    &(struct found){ l, s->server.plan->name }) != 0)
+			live_cut(l, "what the Redis %.20s has cannot be read: "
+			    "%s", s->server.plan->name, strerror(errno));
 	}
 }
 
@@ -153,10 +208,66 @@ effects(struct live *l)
 	char wrong[200] = "";
 
 	if (effects_read(l->h, l->cast->effects, l->began_ns, wrong,
-	    sizeof wrong) == 0)
+	    sizeof wrong) != 0)
+		live_cut(l, "%s", wrong);
+}
+
+/* --- who ended, and nobody had asked for it ------------------------------- */
+
+static bool
+came_to_its_end(const struct history *h, int a)
+{
+	size_t i;
+
+	for (i = 0; i < h->n; i++)
+		if (h->events[i].kind == HISTORY_EFFECT &&
+		    h->events[i].a == a &&
+		    strcmp(h->events[i].ph, "end") == 0)
+			return true;
+	return false;
+}
+
+static int64_t
+began_ns(const struct history *h, int a)
+{
+	size_t i;
+
+	for (i = 0; i < h->n; i++)
+		if (h->events[i].kind == HISTORY_INV && h->events[i].a == a)
+			return h->events[i].t_ns;
+	return 0;
+}
+
+/* Its client is told that nobody knows, long before the program's limit. */
+static bool
+is_lost(const struct history *h, const struct history_event *ret)
+{
+	return ret->kind == HISTORY_RET && ret->how == OUTCOME_WHOLE &&
+	    ret->class == OUTCOME_INFO && ret->mark != NULL &&
+	    strcmp(ret->mark, "unknown") == 0 && (h->head.limit_ms == 0 ||
+	    ret->t_ns < began_ns(h, ret->a) + h->head.limit_ms * MS_NS) &&
+	    !came_to_its_end(h, ret->a);
+}
+
+/*
+ * A program that ended in the middle, where neither the plan nor an action had
+ * anything to do with it: it was killed from outside, or could not go on.  Of
+ * a run in which something was done nobody can say so.
+ */
+static void
+programs(struct live *l)
+{
+	const struct history *h = l->h;
+	size_t i;
+
+	if (l->touched || l->plan->handler.effect == PLAN_EXTERNAL ||
+	    h->head.handler_fails)
 		return;
-	live_note(l, "-", NULL, wrong);
-	l->cut = true;
+	for (i = 0; i < h->n && !l->cut; i++)
+		if (is_lost(h, &h->events[i]))
+			live_cut(l, "the program of try %d came to no end, "
+			    "and the plan had nothing to do with it",
+			    h->events[i].a);
 }
 
 void
@@ -171,4 +282,5 @@ live_final(struct live *l)
 	effects(l);
 	live_died_programs(l);
 	live_died_oom(l);
+	programs(l);
 }

@@ -4,6 +4,7 @@
 #include <string.h>
 
 #define UP_MS 15000
+#define LOOK_MS 2
 
 /* --- everything ends ------------------------------------------------------ */
 
@@ -94,6 +95,20 @@ let_go(struct live *l)
 	l->stopped_n = 0;
 }
 
+/* Clients do not wait for it: they go on meanwhile. */
+static void
+await_all(struct live *l)
+{
+	int64_t end = live_now_ms(l) + UP_MS;
+
+	while (!l->cut && !live_cast_await(l->cast, LOOK_MS)) {
+		if (live_now_ms(l) >= end)
+			live_cut(l, "not all came up again when the faults "
+			    "ended");
+		live_turn(l, live_now_ms(l) + LOOK_MS);
+	}
+}
+
 void
 live_heal(struct live *l)
 {
@@ -110,10 +125,8 @@ live_heal(struct live *l)
 		heal_store(l, &l->cast->stores[i]);
 	for (i = 0; i < l->cast->gates_n; i++)
 		heal_gate(l, &l->cast->gates[i]);
-	if (l->touched && !live_cast_await(l->cast, UP_MS)) {
-		live_note(l, "-", NULL, "not all came up again");
-		l->cut = true;
-	}
+	if (l->touched)
+		await_all(l);
 	for (i = 0; i < l->cast->stores_n; i++)
 		heal_failover(l, &l->cast->stores[i]);
 	e = history_add(l->h, HISTORY_HEAL, live_now_ns(l), "-");

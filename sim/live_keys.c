@@ -48,8 +48,7 @@ mint(struct live *l, const char **token)
 		*token = arena_text(&l->arena, out);
 		return 0;
 	}
-	snprintf(l->wrong, sizeof l->wrong, "idemctl token: status %d: %.120s",
-	    status, out);
+	live_cut(l, "idemctl token: status %d: %.120s", status, out);
 	return -1;
 }
 
@@ -127,8 +126,11 @@ token_of(struct live *l, const char *name)
 	for (i = 0; i < l->keys_n; i++)
 		if (strcmp(l->keys[i].name, name) == 0)
 			return l->keys[i].sent;
-	return l->tokens_used < l->tokens_n ? l->tokens[l->tokens_used++] :
-	    quoted(l, name);
+	if (l->tokens_used < l->tokens_n)
+		return l->tokens[l->tokens_used++];
+	live_cut(l, "more keys were wanted than the %zu tokens that were "
+	    "minted", l->tokens_n);
+	return quoted(l, name);
 }
 
 static void

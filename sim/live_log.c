@@ -59,12 +59,14 @@ add(struct live *l, const struct live_gate *g, const char *what,
 }
 
 static void
-request_line(struct live *l, const struct live_gate *g, const char *line,
+request_line(struct live *l, struct live_gate *g, const char *line,
     const char *hex)
 {
 	struct history_event *e;
 	char text[WORD];
 
+	/* Of others no answer is counted. */
+	g->lines += !word(line, "listener", text);
 	e = add(l, g, "request", hex);
 	if (word(line, "status", text))
 		e->status = (int)strtol(text, NULL, 10);

@@ -39,6 +39,7 @@ struct live_gate {
 	unsigned refused;	/* lines that say that its store refused it */
 	bool down, paused;	/* as the plan has it */
 	size_t processes, descriptors;	/* before the first request */
+	size_t answers, lines;	/* whole ones in this life; lines of requests */
 };
 
 struct live_store {
@@ -189,7 +190,8 @@ struct live {
 	bool touched;		/* an action was done */
 	bool in_frame;		/* a link has the word: nothing but rules for it
 				   and signals may be done */
-	char wrong[200];
+	char wrong[200];	/* why it is cut */
+	int64_t room_ms;	/* when the disk is looked at again */
 
 	struct live_key *keys;
 	size_t keys_n;
@@ -288,7 +290,7 @@ int live_folder_keep(const char *from, const char *to);
 
 /* --- keys (live_keys.c) --------------------------------------------------- */
 
-/* Where keys are tokens: so many, for those who come next.  -1, and l->wrong:
+/* Where keys are tokens: so many, for those who come next.  -1, and it is cut:
    they cannot be minted. */
 int live_keys_mint(struct live *, size_t n);
 /* By the history's name; it is made if nobody has sent it: of that symbolic key
@@ -377,6 +379,10 @@ void live_heal(struct live *);
 
 int64_t live_now_ns(const struct live *);
 int64_t live_now_ms(const struct live *);	/* of the loop's clock */
+/* The run ends as soon as can be, and nothing can be said of it: why, to stand
+   behind "the run was cut short:".  The first reason is kept. */
+void live_cut(struct live *, const char *format, ...)
+    __attribute__((format(printf, 2, 3)));
 /* label: "leak", "stall", or NULL; static. */
 void live_note(struct live *, const char *p, const char *label,
     const char *what);

@@ -2,6 +2,7 @@
 #include "live_private.h"
 
 #include <signal.h>
+#include <stdarg.h>
 #include <string.h>
 #include <sys/wait.h>
 #include <time.h>
@@ -28,6 +29,19 @@ live_now_ms(const struct live *l)
 {
 	(void)l;
 	return idem_boot_ms(&idem_clock_real);
+}
+
+void
+live_cut(struct live *l, const char *format, ...)
+{
+	va_list args;
+
+	if (l->cut)
+		return;
+	l->cut = true;
+	va_start(args, format);
+	vsnprintf(l->wrong, sizeof l->wrong, format, args);
+	va_end(args);
 }
 
 void
@@ -83,6 +97,7 @@ gate_ended(struct instance *instance, struct child *which)
 {
 	struct live_gate *g = instance->arg;
 
+	g->answers = g->lines = 0;
 	ended(g->cast, which, instance->name, instance->name, instance->life);
 }
 

@@ -13,6 +13,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/resource.h>
 #include <time.h>
 #include <unistd.h>
 
@@ -43,65 +44,66 @@ static const struct row {
 	const char *invariant;	/* of a violation */
 	long starts;		/* of k's program; -1: any number */
 	int service_ms;		/* 0: SERVICE_MS */
+	const char *heal;	/* NULL: as soon as it can be */
 } rows[] = {
 	{ "one request runs once",
 	  LEDGER, ONE, "", "holds = { 'at_most_once', 'no_cross_talk' }, "
-	  "eventually = { 'new_keys_succeed' }", JUDGE_PASS, NULL, 1, 0 },
+	  "eventually = { 'new_keys_succeed' }", JUDGE_PASS, NULL, 1, 0, NULL },
 	{ "one request runs once with a Redis as arbiter",
 	  REDIS, ONE, "", "holds = { 'at_most_once', 'no_cross_talk' }, "
-	  "eventually = { 'new_keys_succeed' }", JUDGE_PASS, NULL, 1, 0 },
+	  "eventually = { 'new_keys_succeed' }", JUDGE_PASS, NULL, 1, 0, NULL },
 	{ "one request runs once with a token",
 	  "redis = { a = {} }, gates = { n = 1, arbiter = 'token', "
 	  "store = 'a' }", ONE, "", "holds = { 'at_most_once' }, "
-	  "eventually = { 'new_keys_succeed' }", JUDGE_PASS, NULL, 1, 0 },
+	  "eventually = { 'new_keys_succeed' }", JUDGE_PASS, NULL, 1, 0, NULL },
 	{ "an instance that is killed before its program begins is harmless",
 	  LEDGER, TWO, "sim.on(sim.label('g1', 'claim.ok', { key = 'k' }), "
 	  "sim.proc.kill('g1'), sim.after(200, sim.proc.restart('g1')))",
-	  SAFE, JUDGE_PASS, NULL, -1, 0 },
+	  SAFE, JUDGE_PASS, NULL, -1, 0, NULL },
 	{ "an instance that is killed after the effect is harmless",
 	  LEDGER, TWO, "sim.on(sim.label('g1', 'effect.after', { key = 'k' }),"
 	  " sim.proc.kill('g1'), sim.after(200, sim.proc.restart('g1')))",
-	  SAFE, JUDGE_PASS, NULL, 1, 0 },
+	  SAFE, JUDGE_PASS, NULL, 1, 0, NULL },
 	{ "an instance that is killed as it answers is harmless",
 	  LEDGER, TWO, "sim.on(sim.label('g1', 'reply.first_byte', "
 	  "{ key = 'k' }), "
 	  "sim.proc.kill('g1'), sim.after(200, sim.proc.restart('g1')))",
-	  SAFE, JUDGE_PASS, NULL, 1, 0 },
+	  SAFE, JUDGE_PASS, NULL, 1, 0, NULL },
 	{ "a reply of the arbiter that is lost is harmless",
 	  REDIS, TWO, "sim.on(sim.at(0), sim.net.drop('g1->a', "
 	  "{ dir = 'reply', script = 'claim' }))",
-	  KEPT, JUDGE_PASS, NULL, -1, 0 },
+	  KEPT, JUDGE_PASS, NULL, -1, 0, NULL },
 	{ "a cache that is killed and comes back is harmless",
 	  LEDGER, TWO, "sim.on(sim.label('g1', 'program.spawned'), "
 	  "sim.store.kill('a'), sim.after(300, sim.store.restart('a', "
-	  "{ empty = true })))", KEPT, JUDGE_PASS, NULL, 1, 0 },
+	  "{ empty = true })))", KEPT, JUDGE_PASS, NULL, 1, 0, NULL },
 	{ "an instance that is paused goes on",
 	  LEDGER, TWO, "sim.on(sim.label('g1', 'program.spawned'), "
 	  "sim.proc.pause('g1'), sim.after(300, sim.proc.resume('g1')))",
-	  KEPT, JUDGE_PASS, NULL, -1, 0 },
+	  KEPT, JUDGE_PASS, NULL, -1, 0, NULL },
 	{ "the end of power is harmless",
 	  LEDGER, TWO, "sim.on(sim.label('g1', 'effect.after'), "
-	  "sim.disk.power_loss('g1'))", SAFE, JUDGE_PASS, NULL, -1, 0 },
+	  "sim.disk.power_loss('g1'))", SAFE, JUDGE_PASS, NULL, -1, 0, NULL },
 	{ "an operator settles what is unknown",
 	  LEDGER, TWO, "sim.on(sim.label('g1', 'effect.after', { key = 'k' }),"
 	  " sim.proc.kill('g1'), sim.after(200, sim.proc.restart('g1')), "
 	  "sim.after(400, sim.operator.resolve('k', 'done')))",
-	  SAFE, JUDGE_PASS, NULL, 1, 0 },
+	  SAFE, JUDGE_PASS, NULL, 1, 0, NULL },
 	{ "a client that goes away is harmless",
 	  LEDGER, TWO, "sim.on(sim.label('g1', 'effect.before'), "
-	  "sim.client.give_up('c1'))", SAFE, JUDGE_PASS, NULL, 1, 0 },
+	  "sim.client.give_up('c1'))", SAFE, JUDGE_PASS, NULL, 1, 0, NULL },
 	{ "a key that a Redis has lost runs twice, and that is told",
 	  REDIS, TWO, "sim.on(sim.at(400), sim.store.flush('a'))",
-	  "holds = { 'at_most_once' }", JUDGE_FAIL, "at_most_once", 2, 0 },
+	  "holds = { 'at_most_once' }", JUDGE_FAIL, "at_most_once", 2, 0, NULL },
 	{ "it is what a negative control wants",
 	  REDIS, TWO, "sim.on(sim.at(400), sim.store.flush('a'))",
-	  "violates = { 'at_most_once' }", JUDGE_PASS, NULL, 2, 0 },
+	  "violates = { 'at_most_once' }", JUDGE_PASS, NULL, 2, 0, NULL },
 	{ "a scheme that asks first and stores later lets two begin",
 	  "redis = { a = {} }, gates = { n = 2, arbiter = 'redis', "
 	  "store = 'a', config = { scheme = 'check' } }",
 	  "sim.script { { at = 0, client = 'c1', send = { key = 'k' } }, "
 	  "{ at = 0, client = 'c2', send = { key = 'k' } } }", "",
-	  "violates = { 'at_most_once' }", JUDGE_PASS, NULL, 2, 100 },
+	  "violates = { 'at_most_once' }", JUDGE_PASS, NULL, 2, 100, NULL },
 	{ "what a failover has lost runs twice, and that is told",
 	  "redis = { a = {}, b = { replica_of = 'a' } }, gates = { n = 2, "
 	  "arbiter = 'redis', store = 'a', config = { probe_every = '100ms' } "
@@ -109,25 +111,30 @@ static const struct row {
 	  "sim.on(sim.reply('c1'), sim.store.failover('a', 'b', { lose = 2 }))",
 	  "violates = { 'at_most_once' }, sometimes = { lost = function(h) "
 	  "return h:count { kind = 'store', note = 'lost_ack' } > 0 end }",
-	  JUDGE_PASS, NULL, 2, 0 },
+	  JUDGE_PASS, NULL, 2, 0, NULL },
 	{ "a request through lighttpd runs once",
 	  "gates = { n = 1, arbiter = 'ledger', ledger = 'shared', "
 	  "front = 'lighttpd' }", ONE, "", "holds = { 'at_most_once', "
-	  "'no_cross_talk' }", JUDGE_PASS, NULL, 1, 0 },
+	  "'no_cross_talk' }", JUDGE_PASS, NULL, 1, 0, NULL },
 	{ "an instance is killed at a frame of its link",
 	  LEDGER, TWO, "sim.on(sim.frame('g1->a', { cmd = 'SET' }), "
 	  "sim.proc.kill('g1'), sim.after(100, sim.proc.restart('g1')))",
-	  KEPT, JUDGE_PASS, NULL, 1, 0 },
+	  KEPT, JUDGE_PASS, NULL, 1, 0, NULL },
 	{ "a fault at a label that nobody comes to makes it vacuous",
 	  LEDGER, ONE, "sim.on(sim.label('g2', 'effect.before'), "
-	  "sim.proc.kill('g2'))", SAFE, JUDGE_VACUOUS, NULL, 1, 0 },
+	  "sim.proc.kill('g2'))", SAFE, JUDGE_VACUOUS, NULL, 1, 0, NULL },
 	{ "a rule that no frame fits makes it vacuous",
 	  LEDGER, ONE, "sim.on(sim.at(0), sim.net.drop('g1->a', "
-	  "{ script = 'renew' }))", SAFE, JUDGE_VACUOUS, NULL, 1, 0 }
+	  "{ script = 'renew' }))", SAFE, JUDGE_VACUOUS, NULL, 1, 0, NULL }
 };
 
 static char folder[] = "/tmp/t_sim_live.XXXXXX";
-static const struct victim *doomed;	/* from outside, in the next run */
+
+/* What is done to the next run from outside, once. */
+static enum outside {
+	NOTHING, NO_DESCRIPTORS, INTERRUPT
+} outside;
+static struct rlimit descriptors;
 
 /* --- a scenario, from its parts ------------------------------------------- */
 
@@ -148,10 +155,11 @@ write_scenario(const char *path, const struct row *r)
 	    "    service = sim.const(%d) },\n"
 	    "  load = { %s },\n"
 	    "  faults = { %s },\n"
-	    "  heal = { quiet = 5000 },\n"
+	    "  heal = { %s },\n"
 	    "  expect = { %s },\n"
 	    "}\n", r->what, r->topology, r->service_ms > 0 ? r->service_ms :
-	    SERVICE_MS, r->load, r->faults, r->expect);
+	    SERVICE_MS, r->load, r->faults, r->heal != NULL ? r->heal :
+	    "quiet = 5000", r->expect);
 	if (fclose(file) != 0)
 		bail_out("%s cannot be written", path);
 }
@@ -243,15 +251,6 @@ run_row(const struct row *r)
 
 /* --- what is no row ------------------------------------------------------- */
 
-static double
-seconds(void)
-{
-	struct timespec t;
-
-	clock_gettime(CLOCK_MONOTONIC, &t);
-	return (double)t.tv_sec + (double)t.tv_nsec / 1e9;
-}
-
 /* Who is killed by somebody else, as by a kernel that wants memory. */
 static const struct victim {
 	const char *what, *lane;
@@ -259,19 +258,21 @@ static const struct victim {
 	struct row row;
 } victims[] = {
 	{ "Redis", "a", ANY, { "a", LEDGER, ONE, "", SAFE,
-	  JUDGE_INCONCLUSIVE, NULL, -1, 200 } },
+	  JUDGE_INCONCLUSIVE, NULL, -1, 200, NULL } },
 	{ "master", "g1", MASTER, { "m", LEDGER, ONE, "", SAFE,
-	  JUDGE_INCONCLUSIVE, NULL, -1, 200 } },
+	  JUDGE_INCONCLUSIVE, NULL, -1, 200, NULL } },
 	{ "lobby", "g1", LOBBY, { "l", LEDGER, ONE, "", SAFE,
-	  JUDGE_INCONCLUSIVE, NULL, -1, 200 } },
+	  JUDGE_INCONCLUSIVE, NULL, -1, 200, NULL } },
 	{ "keeper", "g1", KEEPER, { "k", LEDGER, ONE, "", SAFE,
-	  JUDGE_INCONCLUSIVE, NULL, -1, 200 } },
+	  JUDGE_INCONCLUSIVE, NULL, -1, 200, NULL } },
 	{ "program", "g1", PROGRAM, { "p", LEDGER, ONE, "", SAFE,
-	  JUDGE_INCONCLUSIVE, NULL, -1, 200 } },
+	  JUDGE_INCONCLUSIVE, NULL, -1, 200, NULL } },
 	{ "program whose client does not see it", "g1", PROGRAM, { "p",
 	  LEDGER, ONE, "", "holds = { 'at_most_once' }",
-	  JUDGE_INCONCLUSIVE, NULL, -1, 200 } }
+	  JUDGE_INCONCLUSIVE, NULL, -1, 200, NULL } }
 };
+
+static const struct victim *doomed;	/* from outside, in the next run */
 
 /* A keeper blocks every signal. */
 static bool
@@ -329,9 +330,20 @@ is_victim(const struct victim *v, pid_t pid)
 	return false;
 }
 
-/* Asked in each turn of a run. */
+/* All numbers from the first that is free are out of reach. */
 static bool
-meanwhile(void)
+take_descriptors(void)
+{
+	int fd = dup(0);
+	struct rlimit less = descriptors;
+
+	less.rlim_cur = fd > 0 ? (rlim_t)fd : 0;
+	(void)close(fd);
+	return setrlimit(RLIMIT_NOFILE, &less) == 0;
+}
+
+static void
+kill_victim(void)
 {
 	pid_t pids[32];
 	size_t n, i;
@@ -340,7 +352,77 @@ meanwhile(void)
 	for (i = 0; i < n && i < 32 && doomed != NULL; i++)
 		if (is_victim(doomed, pids[i]) && kill(pids[i], SIGKILL) == 0)
 			doomed = NULL;
+}
+
+/* Asked in each turn of a run. */
+static bool
+meanwhile(void)
+{
+	kill_victim();
+	switch (outside) {
+	case NOTHING:
+		break;
+	case NO_DESCRIPTORS:
+		if (take_descriptors())
+			outside = NOTHING;
+		break;
+	case INTERRUPT:
+		return true;
+	}
 	return false;
+}
+
+#define NOT_SAID "the run was cut short: "
+
+static const struct {
+	struct row row;		/* which holds if it is left alone */
+	enum outside outside;
+	const char *message;	/* it begins so */
+} cuts[] = {
+	{ { .what = "a simulator that has no descriptors left", LEDGER, TWO,
+	    "", "holds = { 'at_most_once' }" }, NO_DESCRIPTORS,
+	  NOT_SAID "a client could not connect: EMFILE" },
+	{ { .what = "an interrupt", LEDGER, ONE, "",
+	    "holds = { 'at_most_once' }" }, INTERRUPT,
+	  NOT_SAID "it was interrupted" },
+	{ { .what = "a request that comes after the end", LEDGER, TWO, "",
+	    "holds = { 'at_most_once' }", .heal = "at = 100, quiet = 200" },
+	  NOTHING, NOT_SAID "1 requests of the plan come later" }
+};
+
+/* None of these is a pass, and each says why. */
+static void
+what_cuts_a_run(void)
+{
+	struct history h;
+	struct scenario *s;
+	enum judge_verdict verdict;
+	struct judge_point p;
+	size_t i;
+
+	for (i = 0; i < sizeof cuts / sizeof *cuts; i++) {
+		s = open_scenario(&cuts[i].row);
+		h = (struct history){ .n = 0 };
+		outside = cuts[i].outside;
+		judge_point_begin(&p, scenario_plan(s, 0));
+		run_once(scenario_plan(s, 0), &h);
+		outside = NOTHING;
+		(void)setrlimit(RLIMIT_NOFILE, &descriptors);
+		judge_point_add(&p, &h, s, 0);
+		judge_point_end(&p);
+		verdict = p.verdict;
+		is(judge_text(verdict), judge_text(JUDGE_INCONCLUSIVE),
+		    "a run with %s is inconclusive", cuts[i].row.what);
+		p.message[strnlen(cuts[i].message, sizeof p.message - 1)] =
+		    '\0';
+		if (!is(p.message, cuts[i].message, "and says why"))
+			tell(&h);
+		is_int(judge_exit(&verdict, 1), 2, "that is exit 2");
+		judge_point_free(&p);
+		history_free(&h);
+		live_world.end();
+		scenario_close(s);
+	}
 }
 
 static void
@@ -367,6 +449,15 @@ an_unexpected_death(const struct victim *v)
 	history_free(&h);
 	live_world.end();
 	scenario_close(s);
+}
+
+static double
+seconds(void)
+{
+	struct timespec t;
+
+	clock_gettime(CLOCK_MONOTONIC, &t);
+	return (double)t.tv_sec + (double)t.tv_nsec / 1e9;
 }
 
 /* Instances and servers are kept, and no run sees another's keys. */
@@ -404,7 +495,7 @@ what_cannot_be(void)
 	static const struct row unknown = {
 		"no such label", LEDGER, ONE, "sim.on(sim.label('g1', "
 		"'claim.ok'), sim.proc.kill('g1'))", SAFE, JUDGE_SKIP, NULL,
-		0, 0
+		0, 0, NULL
 	};
 	struct scenario *s = open_scenario(&unknown);
 
@@ -434,10 +525,12 @@ main(void)
 	if (child_warden_start() == NULL)
 		bail_out("no warden");
 	live_stop_when(meanwhile);
+	(void)getrlimit(RLIMIT_NOFILE, &descriptors);
 	for (i = 0; i < sizeof rows / sizeof *rows; i++)
 		run_row(&rows[i]);
 	for (i = 0; i < sizeof victims / sizeof *victims; i++)
 		an_unexpected_death(&victims[i]);
+	what_cuts_a_run();
 	many_runs();
 	what_cannot_be();
 	child_warden_end(false);
