@@ -361,6 +361,7 @@ static void
 finish(struct live *l)
 {
 	drain(l);
+	live_due_end(l);
 	l->room_ms = 0;
 	look_for_room(l);
 	live_final(l);

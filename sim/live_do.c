@@ -88,7 +88,55 @@ some_gate(struct live *l)
 	return NULL;
 }
 
-/* It is refused as long as the run may go on. */
+/* As idemctl says it: what no waiting changes. */
+static bool
+is_final(int status, const char *said)
+{
+	return status == 2 || strstr(said, "there is nothing to ") != NULL ||
+	    strstr(said, "no such key") != NULL ||
+	    strstr(said, "say --in ledger") != NULL;
+}
+
+/* Until a run that may be going on cannot be any more, by what the plan says. */
+static int64_t
+operator_ms(const struct live *l)
+{
+	const struct history_head *h = &l->h->head;
+
+	return l->plan->quiet_ms + h->lease_ms + h->grace_ms + h->probe_ms +
+	    plan_config_ms(l->plan, "limit", 0);
+}
+
+static void
+refused(struct live *l, const struct live_due *d, const char *said)
+{
+	char what[240];
+
+	snprintf(what, sizeof what, "%s %s %.10s is refused: %.*s",
+	    strcmp(d->action->word, "forget") == 0 ? "to" : "to resolve",
+	    d->action->key, d->action->word, (int)strcspn(said, "\n"), said);
+	live_note(l, "-", NULL, what);
+}
+
+/* A run that may be going on, or a store that is away, may be asked again. */
+static void
+ask_again(struct live *l, const struct live_due *d, const char *said)
+{
+	struct live_due again = *d;
+
+	if (again.since_ms == 0)
+		again.since_ms = live_now_ms(l);
+	again.at_ms = live_now_ms(l) + AGAIN_MS;
+	again.done = false;
+	again.refused = arena_text(&l->arena, said);
+	if (again.at_ms > again.since_ms + operator_ms(l)) {
+		refused(l, d, said);
+		return;
+	}
+	*(struct live_due *)arena_more(&l->arena, &l->due, &l->due_n,
+	    sizeof again) = again;
+}
+
 static void
 resolve(struct live *l, const struct live_due *d)
 {
@@ -99,19 +147,29 @@ resolve(struct live *l, const struct live_due *d)
 		forget ? "forget" : "resolve", key->hex,
 		forget ? NULL : a->word, NULL
 	};
-	struct live_gate *g = some_gate(l);
-	struct live_due again = *d;
-	char out[400];
+	/* It needs that one's files, not its processes. */
+	struct live_gate *g = a->gate >= 0 ? &l->cast->gates[a->gate] :
+	    some_gate(l);
+	char out[400] = "no instance is up";
+	int status = g == NULL ? -1 : instance_ctl(l->cast->loop, &g->instance,
+	    words, out, sizeof out);
 
-	if (g != NULL && instance_ctl(l->cast->loop, &g->instance, words, out,
-	    sizeof out) == 0) {
+	if (status == 0)
 		live_fired(l, a, g->instance.name, d->label);
-		return;
-	}
-	again.at_ms = live_now_ms(l) + AGAIN_MS;
-	again.done = false;
-	*(struct live_due *)arena_more(&l->arena, &l->due, &l->due_n,
-	    sizeof again) = again;
+	else if (is_final(status, out))
+		refused(l, d, out);
+	else
+		ask_again(l, d, out);
+}
+
+void
+live_due_end(struct live *l)
+{
+	size_t i;
+
+	for (i = 0; i < l->due_n; i++)
+		if (!l->due[i].done && l->due[i].refused != NULL)
+			refused(l, &l->due[i], l->due[i].refused);
 }
 
 /* --- one action ----------------------------------------------------------- */

@@ -122,6 +122,8 @@ struct live_rule {
 struct live_due {
 	const struct plan_action *action;
 	int64_t at_ms;
+	int64_t since_ms;	/* when it was first refused; 0: never */
+	const char *refused;	/* how, the last time */
 	int gate;		/* where it was triggered; PLAN_NONE */
 	unsigned stop;
 	const char *label;
@@ -349,6 +351,8 @@ void live_due_turn(struct live *);
 int64_t live_due_next_ms(const struct live *);	/* INT64_MAX: none is left */
 /* What is drawn: each `maybe` of the plan. */
 void live_due_maybe(struct live *);
+/* At the end: those that were refused to the last. */
+void live_due_end(struct live *);
 void live_do_gate(struct live *, const struct live_due *);
 /* A clock is set, or goes at another pace. */
 void live_clock(struct preload_clock *, const struct plan_action *);

@@ -55,6 +55,7 @@ is_fault(const struct history_event *e)
 {
 	return e->kind == HISTORY_FAULT || e->kind == HISTORY_HEAL ||
 	    (e->kind == HISTORY_EXIT && e->p[0] != 'h') ||
+	    e->kind == HISTORY_NOTE ||
 	    (e->kind == HISTORY_SEND && e->fate != NULL) ||
 	    (e->kind == HISTORY_RECV && e->fate != NULL);
 }

@@ -451,6 +451,63 @@ an_unexpected_death(const struct victim *v)
 	scenario_close(s);
 }
 
+/* --- operators ------------------------------------------------------------ */
+
+static const struct history_event *
+first_of(const struct history *h, enum history_kind kind, const char *what)
+{
+	size_t i;
+
+	for (i = 0; i < h->n; i++)
+		if (h->events[i].kind == kind && h->events[i].what != NULL &&
+		    strstr(h->events[i].what, what) != NULL)
+			return &h->events[i];
+	return NULL;
+}
+
+/* Whose configuration it is, and what it is refused for. */
+static void
+what_operators_do(void)
+{
+	static const struct row at_g2 = {
+		.what = "an operator at g2", LEDGER, TWO,
+		"sim.on(sim.label('g1', 'effect.after', { key = 'k' }),"
+		" sim.proc.kill('g1'), sim.after(200, sim.proc.restart('g1')),"
+		" sim.after(300, sim.operator.resolve('k', 'done', { gate = "
+		"'g2' })))", SAFE
+	}, in_vain = {
+		.what = "an operator for nothing", LEDGER, ONE,
+		"sim.on(sim.at(300), sim.operator.resolve('k', 'not-done'), "
+		"sim.operator.resolve('z', 'done'))", SAFE
+	};
+	const struct history_event *fault;
+	struct history h = { .n = 0 };
+	struct scenario *s = open_scenario(&at_g2);
+
+	run_once(scenario_plan(s, 0), &h);
+	fault = first_of(&h, HISTORY_FAULT, "resolve k done");
+	is(fault != NULL ? fault->p : "nobody", "g2",
+	    "an operator is where the plan says");
+	history_free(&h);
+	live_world.end();
+	scenario_close(s);
+	s = open_scenario(&in_vain);
+	h = (struct history){ .n = 0 };
+	run_once(scenario_plan(s, 0), &h);
+	ok(first_of(&h, HISTORY_NOTE, "k not-done is refused: idemctl: "
+	    "resolve: there is nothing to resolve: it is completed") != NULL,
+	    "of what is completed an operator is told that there is nothing");
+	ok(first_of(&h, HISTORY_NOTE, "z done is refused: idemctl: resolve: "
+	    "no such key") != NULL, "and so of a key that nobody has sent");
+	ok(first_of(&h, HISTORY_FAULT, "resolve") == NULL,
+	    "then nothing was resolved");
+	ok(h.n > 0 && h.events[h.n - 1].kind == HISTORY_END,
+	    "and the run comes to its end");
+	history_free(&h);
+	live_world.end();
+	scenario_close(s);
+}
+
 static double
 seconds(void)
 {
@@ -531,6 +588,7 @@ main(void)
 	for (i = 0; i < sizeof victims / sizeof *victims; i++)
 		an_unexpected_death(&victims[i]);
 	what_cuts_a_run();
+	what_operators_do();
 	many_runs();
 	what_cannot_be();
 	child_warden_end(false);
