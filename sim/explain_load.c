@@ -113,6 +113,9 @@ say_send(struct explain_page *p, const struct plan_send *s)
 	if (s->give_up_ms > 0)
 		explain_say(p, ", goes away after %s ms",
 		    explain_number(s->give_up_ms));
+	if (s->slow_bytes > 0)
+		explain_say(p, ", reads %s bytes each 10 ms",
+		    explain_number((int64_t)s->slow_bytes));
 	explain_break(p, 2, 15);
 }
 

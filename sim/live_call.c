@@ -76,6 +76,7 @@ live_call_begin(struct live *l, const struct load_try *try)
 			.params = params_of(l, try),
 			.timeout_ms = try->timeout_ms,
 			.give_up_ms = try->give_up_ms,
+			.slow_bytes = try->slow_bytes,
 			.done = came_back, .arg = c
 		}
 	};

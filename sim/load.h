@@ -34,6 +34,7 @@ struct load_try {
 	int gate;		/* index: where it goes */
 	const struct plan_send *send;	/* of a script; else NULL */
 	int64_t timeout_ms, give_up_ms;
+	size_t slow_bytes;	/* read each 10 ms; 0: all */
 	const char *method;
 };
 

@@ -147,6 +147,8 @@ begin_try(struct load *l, size_t request)
 	asked.timeout_ms = timeout_ms(l, r);
 	asked.give_up_ms = r->send != NULL && !r->audit ?
 	    r->send->give_up_ms : 0;
+	asked.slow_bytes = r->send != NULL && !r->audit ?
+	    r->send->slow_bytes : 0;
 	asked.nonce = nonce(l, asked.a);
 	ev = add_event(l, HISTORY_INV, asked.a);
 	ev->nonce = asked.nonce;

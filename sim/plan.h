@@ -173,6 +173,8 @@ struct plan_send {
 	size_t headers_n;
 	int64_t timeout_ms;	/* 0: 10,000 */
 	int64_t give_up_ms;	/* closes the connection after it; 0: never */
+	size_t slow_bytes;	/* reads so many of the answer each 10 ms; 0:
+				   all that is there */
 	bool kept;		/* over the connection that the client has
 				   there, which stays open */
 	int line;		/* of the scenario */

@@ -143,6 +143,7 @@ add_send(struct idem_hash *h, const struct plan_send *s)
 	add_pairs(h, s->headers, s->headers_n);
 	add(h, s->timeout_ms);
 	add(h, s->give_up_ms);
+	add(h, (int64_t)s->slow_bytes);
 	add(h, s->kept);
 }
 

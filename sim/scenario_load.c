@@ -11,6 +11,7 @@
 #define MANY 1000000
 #define CLIENTS_MAX 10000
 #define TIMEOUT_MS 10000
+#define SLOW_MAX 65536		/* bytes that are read at once, at most */
 
 /* --- distributions -------------------------------------------------------- */
 
@@ -295,7 +296,7 @@ read_send(const struct scenario_at *at, struct plan_send *s)
 {
 	struct scenario_at sent;
 
-	scenario_fields(at, "at client send timeout give_up");
+	scenario_fields(at, "at client send timeout give_up slow");
 	s->line = at->place.line;
 	s->at_ms = scenario_ms(at, "at", 0);
 	s->client = scenario_text(at, "client", NULL);
@@ -310,6 +311,7 @@ read_send(const struct scenario_at *at, struct plan_send *s)
 	    s->timeout_ms : TIMEOUT_MS))
 		scenario_wrong(at, "give_up", "its timeout comes before; say "
 		    "less than that");
+	s->slow_bytes = (size_t)scenario_whole(at, "slow", 1, SLOW_MAX, 0);
 	if (!scenario_has(at, "send"))
 		scenario_wrong(at, "send", "it is missing; say send = { key = "
 		    "\"k\" }");

@@ -92,6 +92,12 @@ static const struct row {
 	{ "a client that goes away is harmless",
 	  LEDGER, TWO, "sim.on(sim.label('g1', 'effect.before'), "
 	  "sim.client.give_up('c1'))", SAFE, JUDGE_PASS, NULL, 1, 0, NULL },
+	{ "a client that reads slowly gets all of its answer",
+	  LEDGER, "sim.script { { at = 0, client = 'c1', slow = 10, send = { "
+	  "key = 'k' } } }", "", "holds = { 'at_most_once', 'no_cross_talk' "
+	  "}, sometimes = { slow = function(h) for e in h:each { kind = 'ret',"
+	  " a = 1, class = 'ok' } do return e.ms > 150 end return false end }",
+	  JUDGE_PASS, NULL, 1, 0, NULL },
 	{ "a key that a Redis has lost runs twice, and that is told",
 	  REDIS, TWO, "sim.on(sim.at(400), sim.store.flush('a'))",
 	  "holds = { 'at_most_once' }", JUDGE_FAIL, "at_most_once", 2, 0, NULL },

@@ -151,7 +151,8 @@ write_scenario(FILE *f)
 	    "= 'b', crash = 'output', partial_output = 5, promises_length = "
 	    "true, exit = 3, status = 201 },\n"
 	    "load = { sim.script { { at = 5, client = 'c1', timeout = 9, "
-	    "give_up = '7ms', send = { key = 'k', body = 'x', to = 'g2', "
+	    "give_up = '7ms', slow = 64, "
+	    "send = { key = 'k', body = 'x', to = 'g2', "
 	    "method = 'PUT', headers = { ['X-B'] = 'b', ['X-A'] = 'a' } } } "
 	    "}, sim.closed { clients = 2, keys = sim.keys { n = 3, zipf = "
 	    "1.5, bodies = 2 }, requests_per_client = 4, think = "
@@ -253,7 +254,7 @@ check_members(const struct plan *p)
 	    h->http_status == 201 && h->promises_length &&
 	    strcmp(h->crash, "output") == 0, "so is the program");
 	ok(s->at_ms == 5 && s->timeout_ms == 9 && s->give_up_ms == 7 &&
-	    s->gate == 1 && s->headers_n == 2 &&
+	    s->slow_bytes == 64 && s->gate == 1 && s->headers_n == 2 &&
 	    strcmp(s->headers[0].name, "X-A") == 0 && s->line == 6,
 	    "so is a request of a script");
 	ok(l[1].clients == 2 && l[1].keys.n == 3 && l[1].keys.bodies == 2 &&
