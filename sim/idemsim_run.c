@@ -84,9 +84,25 @@ idemsim_seed_of(uint64_t seed, unsigned run)
 	return draw_bits(&draw);
 }
 
+/* One a test point: of the run whose logs lie there too. */
+static void
+keep_history(const char *folder, const struct history *h)
+{
+	char path[4200];
+	FILE *file;
+	int status;
+
+	snprintf(path, sizeof path, "%s/history.jsonl", folder);
+	file = fopen(path, "w");
+	status = file != NULL ? history_write(h, file) : -1;
+	if ((file != NULL && fclose(file) != 0) || status != 0)
+		fprintf(stderr, "idemsim: %s: %s\n", path, strerror(errno));
+}
+
 /* Logs go at once, before another run ends who wrote them. */
 static void
-keep_logs(const struct session *s, const struct judge_point *p)
+keep_run(const struct session *s, const struct judge_point *p,
+    const struct history *h)
 {
 	bool bad = p->worst.verdict == JUDGE_FAIL ||
 	    p->worst.verdict == JUDGE_INCONCLUSIVE;
@@ -99,6 +115,8 @@ keep_logs(const struct session *s, const struct judge_point *p)
 	    s->o->keep : s->report.out, s->report.done + 1);
 	if (live_keep(folder) != 0)
 		fprintf(stderr, "idemsim: %s: %s\n", folder, strerror(errno));
+	else if (s->o->keep != NULL)
+		keep_history(folder, h);
 }
 
 /* -1: it could not be done; then its history has no end. */
@@ -164,7 +182,7 @@ run_all(struct session *s, const struct idemsim_point *at,
 		judge_point_add(p, &h, at->scenario, at->number);
 		good = good && p->worst.verdict != JUDGE_FAIL;
 		if (p->worst_run == run)
-			keep_logs(s, p);
+			keep_run(s, p, &h);
 		take(worst, &h, p->worst_run == run || worst->n == 0);
 	}
 	p->wall_ms = now_ms() - began;
