@@ -207,10 +207,34 @@ settle_ms(const struct live *l)
 }
 
 static int64_t
+later(int64_t a_ms, int64_t b_ms)
+{
+	return a_ms > b_ms ? a_ms : b_ms;
+}
+
+/* When the last request is begun that the plan has a time for. */
+static int64_t
+last_ms(const struct plan *plan)
+{
+	const struct plan_load *load;
+	int64_t last = 0;
+	size_t i, j;
+
+	for (i = 0; i < plan->loads_n; i++) {
+		load = &plan->loads[i];
+		last = later(last, later(load->for_ms, load->at_ms +
+		    load->within_ms));
+		for (j = 0; j < load->sends_n; j++)
+			last = later(last, load->sends[j].at_ms);
+	}
+	return last;
+}
+
+static int64_t
 patience_ms(const struct live *l)
 {
-	return (l->plan->heal_ms >= 0 ? l->plan->heal_ms : LOAD_MS) +
-	    2 * l->plan->quiet_ms + settle_ms(l) + PATIENCE_MS;
+	return (l->plan->heal_ms >= 0 ? l->plan->heal_ms :
+	    last_ms(l->plan) + LOAD_MS) + 2 * l->plan->quiet_ms + settle_ms(l) + PATIENCE_MS;
 }
 
 static void
@@ -259,16 +283,20 @@ play(struct live *l)
 		live_turn(l, until < l->limit_ms ? until : l->limit_ms);
 }
 
+/* A look through /proc takes longer than most else of a run. */
 static bool
 programs_run(struct live *l)
 {
+	struct live_gate *g;
+	bool any = false;
 	size_t i;
 
-	for (i = 0; i < l->cast->gates_n; i++)
-		if (instance_processes(&l->cast->gates[i].instance) >
-		    l->cast->gates[i].processes)
-			return true;
-	return false;
+	for (i = 0; i < l->cast->gates_n; i++) {
+		g = &l->cast->gates[i];
+		g->seen = instance_processes(&g->instance);
+		any = any || g->seen > g->processes;
+	}
+	return any;
 }
 
 /* No try under way, none to come, no program, no operator who waits. */
@@ -431,6 +459,18 @@ run(const struct plan *plan, uint64_t seed, unsigned number,
 
 /* --- the world ------------------------------------------------------------ */
 
+static bool
+has_abort(const struct plan *plan)
+{
+	const struct plan_action *a;
+	unsigned id;
+
+	for (id = 0; (a = plan_action_at(plan, id)) != NULL; id++)
+		if (a->kind == PLAN_CLIENT_ABORT)
+			return true;
+	return false;
+}
+
 static const char *
 cannot(const struct plan *plan)
 {
@@ -444,6 +484,8 @@ cannot(const struct plan *plan)
 	if (plan->gates.arbiter == PLAN_TOKEN &&
 	    live_keys_wanted(plan) > TOKENS_MAX)
 		return "it wants too many tokens";
+	if (plan->gates.lighttpd && has_abort(plan))
+		return "a client of lighttpd speaks HTTP, which has no abort";
 	return NULL;
 }
 

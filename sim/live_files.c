@@ -12,7 +12,7 @@
 #include <unistd.h>
 
 #define DEPTH 16
-#define KEPT_MAX (4 << 20)	/* of a log */
+#define KEPT_MAX (4 << 20)	/* of a log: its end */
 
 int
 live_map_open(struct live_map *m, const char *path, size_t size)
@@ -82,19 +82,29 @@ copy_all(int from, int to)
 	return n == 0 ? 0 : -1;
 }
 
-int
-live_file_copy(const char *from, const char *to)
+/* Of one that is larger than max the end. */
+static int
+copy_end(const char *from, const char *to, off_t max)
 {
 	int in = open(from, O_RDONLY | O_CLOEXEC), out, status;
+	struct stat st;
 
 	if (in == -1)
 		return -1;
+	if (fstat(in, &st) == 0 && st.st_size > max)
+		(void)lseek(in, -max, SEEK_END);
 	out = open(to, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0600);
 	status = out != -1 ? copy_all(in, out) : -1;
 	close(in);
 	if (out != -1 && close(out) != 0)
 		status = -1;
 	return status;
+}
+
+int
+live_file_copy(const char *from, const char *to)
+{
+	return copy_end(from, to, INT64_MAX);
 }
 
 /* --- folders -------------------------------------------------------------- */
@@ -198,12 +208,11 @@ keep(const char *root, const char *folder, const char *to, int depth)
 			continue;
 		if (S_ISDIR(st.st_mode) && depth < DEPTH)
 			status |= keep(root, path, to, depth + 1);
-		if (!S_ISREG(st.st_mode) || st.st_size > KEPT_MAX ||
-		    !is_told(entry->d_name))
+		if (!S_ISREG(st.st_mode) || !is_told(entry->d_name))
 			continue;
 		flat(path + strlen(root) + 1, name, sizeof name);
 		snprintf(copy, sizeof copy, "%s/%s", to, name);
-		status |= live_file_copy(path, copy);
+		status |= copy_end(path, copy, KEPT_MAX);
 	}
 	closedir(dir);
 	return status;

@@ -182,13 +182,12 @@ stores_final(struct live *l)
 static void
 leaks(struct live *l, struct live_gate *g)
 {
-	size_t processes = instance_processes(&g->instance);
 	size_t descriptors = instance_descriptors(&g->instance);
 	char what[80];
 
-	if (processes > g->processes) {
+	if (g->seen > g->processes) {
 		snprintf(what, sizeof what, "%zu processes, %zu before",
-		    processes, g->processes);
+		    g->seen, g->processes);
 		live_note(l, g->instance.name, "leak", what);
 	}
 	if (g->descriptors > 0 &&
@@ -198,7 +197,7 @@ leaks(struct live *l, struct live_gate *g)
 		    g->descriptors);
 		live_note(l, g->instance.name, "leak", what);
 	}
-	if (processes > g->processes)
+	if (g->seen > g->processes)
 		l->cast->harmed = true;
 }
 

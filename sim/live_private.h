@@ -39,6 +39,7 @@ struct live_gate {
 	unsigned refused;	/* lines that say that its store refused it */
 	bool down, paused;	/* as the plan has it */
 	size_t processes, descriptors;	/* before the first request */
+	size_t seen;		/* processes, by the last look */
 	size_t answers, lines;	/* whole ones in this life; lines of requests */
 };
 

@@ -6,6 +6,7 @@
 
 #include <stdlib.h>
 #include <string.h>
+#include <time.h>
 #include <unistd.h>
 
 static struct caller_rig rig;
@@ -369,6 +370,26 @@ test_leaving(void)
 	caller_rig_close(&rig);
 }
 
+/* The loop's time is that of its last turn. */
+static void
+test_patience(void)
+{
+	const struct timespec busy = { 0, 80 * 1000000 };
+	struct call call = { .timeout_ms = 40 };
+	int64_t from_ms;
+
+	caller_rig_open(&rig, false);
+	loop_turn(rig.loop, 0);
+	nanosleep(&busy, NULL);
+	from_ms = idem_boot_ms(&idem_clock_real);
+	caller_rig_call(&rig, &call);
+	is_int(call.end, OUTCOME_TIMEOUT, "who is not answered waits");
+	ok(idem_boot_ms(&idem_clock_real) - from_ms >= 40,
+	    "as long as it says, from when it called");
+	call_free(&call);
+	caller_rig_close(&rig);
+}
+
 static void
 test_slow(void)
 {
@@ -456,6 +477,7 @@ main(void)
 	test_params();
 	test_fields();
 	test_leaving();
+	test_patience();
 	test_slow();
 	test_flood();
 	test_many();

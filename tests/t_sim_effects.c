@@ -98,6 +98,8 @@ static const struct {
 	  "1001 begin e7.1 k1 aa 1x 3 g1 1 7 - n\n", "", "line 1 is none" },
 	{ "a word too many", "1001 begin e7.1 k1 aa 1 3 g1 1 7 - n more\n", "",
 	  "line 1 is none" },
+	{ "a line without a time", "- begin e7.1001 k1 aa 1 3 g1 1 7 - n\n",
+	  "", "line 1 is none" },
 	{ "an effect without a name", "1001 begin  k1 aa 1 3 g1 1 7 - n\n", "",
 	  "line 1 is none" }
 };

@@ -562,11 +562,19 @@ what_cannot_be(void)
 		"no such label", LEDGER, ONE, "sim.on(sim.label('g1', "
 		"'claim.ok'), sim.proc.kill('g1'))", SAFE, JUDGE_SKIP, NULL,
 		0, 0, NULL
+	}, aborts = {
+		.what = "no such record", "gates = { n = 1, arbiter = "
+		"'ledger', ledger = 'shared', front = 'lighttpd' }", ONE,
+		"sim.on(sim.at(5), sim.client.abort('c1'))", SAFE
 	};
 	struct scenario *s = open_scenario(&unknown);
 
 	ok(live_world.cannot(scenario_plan(s, 0)) == NULL,
 	    "a plan with idemd's labels can be carried out");
+	scenario_close(s);
+	s = open_scenario(&aborts);
+	ok(live_world.cannot(scenario_plan(s, 0)) != NULL,
+	    "one in which a client of lighttpd aborts cannot");
 	scenario_close(s);
 }
 
