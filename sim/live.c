@@ -319,8 +319,8 @@ calm_down(struct live *l)
 	/* Whoever would still try again has had his time. */
 	load_stop(l->load);
 	if (load_unsent(l->load) > 0)
-		live_cut(l, "%zu requests of the plan come later than heal.at "
-		    "and heal.quiet, and were not sent",
+		live_cut(l, "of the plan's requests %zu come later than "
+		    "heal.at and heal.quiet, and were not sent",
 		    load_unsent(l->load));
 	end += PATIENCE_MS / 2;
 	while (!l->cut && !load_over(l->load) && live_now_ms(l) < end)

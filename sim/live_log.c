@@ -109,83 +109,106 @@ live_log(struct live *l, struct live_gate *g, const char *text, size_t len)
 
 /* --- whose line is it? ---------------------------------------------------- */
 
-/* Answers and lines of one instance, key and status. */
-struct group {
-	struct history *h;
-	const char *gate, *key;
+/* An answer, or a line of one; those of one instance, key and status are a
+   group. */
+struct said {
+	const char *gate, *key;	/* key NULL: none, or not known */
 	int status;
+	size_t at;		/* in the history */
+	bool line;
 };
 
-static bool
-same(const char *a, const char *b)
+static int
+by_text(const char *a, const char *b)
 {
-	return a == b || (a != NULL && b != NULL && strcmp(a, b) == 0);
+	return a == NULL || b == NULL ? (a != NULL) - (b != NULL) :
+	    strcmp(a, b);
 }
 
-static bool
-is_line(const struct group *g, const struct history_event *e)
+static int
+by_group(const struct said *a, const struct said *b)
 {
-	return e->kind == HISTORY_LOG && e->source != NULL &&
-	    e->status == g->status && same(e->p, g->gate) &&
-	    same(e->k, g->key);
+	int order = by_text(a->gate, b->gate);
+
+	order = order != 0 ? order : by_text(a->key, b->key);
+	return order != 0 ? order : (a->status > b->status) -
+	    (a->status < b->status);
 }
 
-static bool
-is_answer(const struct group *g, const struct history_event *e,
-    const char *const *to)
+static int
+by_place(const void *a_, const void *b_)
 {
-	return e->kind == HISTORY_RET && e->status == g->status &&
-	    same(e->k, g->key) && same(to[e->a], g->gate);
+	const struct said *a = a_, *b = b_;
+	int order = by_group(a, b);
+
+	return order != 0 ? order : (a->at > b->at) - (a->at < b->at);
 }
 
-/* The n-th line of it; NULL: there are no more. */
-static const struct history_event *
-line_at(const struct group *g, size_t *from)
-{
-	const struct history_event *e;
-
-	while (*from < g->h->n) {
-		e = &g->h->events[(*from)++];
-		if (is_line(g, e))
-			return e;
-	}
-	return NULL;
-}
-
-static bool
-all_say_the_same(const struct group *g)
-{
-	const struct history_event *e, *first = NULL;
-	size_t at = 0;
-
-	while ((e = line_at(g, &at)) != NULL) {
-		if (first != NULL && strcmp(first->source, e->source) != 0)
-			return false;
-		first = e;
-	}
-	return first != NULL;
-}
-
+/* The n-th answer has the n-th line; where all say the same, any. */
 static void
-fill(const struct group *g, const char *const *to)
+fill(struct history *h, const struct said *group, size_t n)
 {
-	size_t i, at = 0, lines = 0, answers = 0;
-	bool same = all_say_the_same(g);
-	const struct history_event *e, *last = NULL;
+	size_t lines = 0, answers = 0, line = 0, i;
+	const char *source = NULL;
+	bool same = true;
 
-	for (i = 0; i < g->h->n; i++) {
-		lines += is_line(g, &g->h->events[i]);
-		answers += is_answer(g, &g->h->events[i], to);
+	for (i = 0; i < n; i++) {
+		answers += !group[i].line;
+		lines += group[i].line;
+		if (!group[i].line)
+			continue;
+		same = same && (source == NULL || strcmp(source,
+		    h->events[group[i].at].source) == 0);
+		source = h->events[group[i].at].source;
 	}
-	if (!same && lines != answers)
+	if (lines == 0 || (!same && lines != answers))
 		return;
-	for (i = 0; i < g->h->n; i++)
-		if (is_answer(g, &g->h->events[i], to)) {
-			e = line_at(g, &at);
-			last = e != NULL ? e : last;
-			g->h->events[i].source = last != NULL ? last->source :
-			    NULL;
-		}
+	for (i = 0; i < n; i++) {
+		if (group[i].line)
+			continue;
+		while (line < n && !group[line].line)
+			line++;
+		if (line < n)
+			source = h->events[group[line++].at].source;
+		h->events[group[i].at].source = source;
+	}
+}
+
+/* Where each try went, by its number. */
+static const char **
+targets(struct live *l)
+{
+	const char **to = arena_get(&l->arena, (l->clients_n + 1) *
+	    sizeof *to);
+	const struct history_event *e;
+	size_t i;
+
+	for (i = 0; i < l->h->n; i++) {
+		e = &l->h->events[i];
+		if (e->kind == HISTORY_INV && (size_t)e->a <= l->clients_n)
+			to[e->a] = e->to;
+	}
+	return to;
+}
+
+static size_t
+collect(struct live *l, struct said *all)
+{
+	const char **to = targets(l);
+	const struct history_event *e;
+	size_t i, n = 0;
+
+	for (i = 0; i < l->h->n; i++) {
+		e = &l->h->events[i];
+		if (e->kind == HISTORY_LOG && e->source != NULL)
+			all[n++] = (struct said){ e->p, e->k, e->status, i,
+				true };
+		else if (e->kind == HISTORY_RET && e->status != 0 &&
+		    (size_t)e->a <= l->clients_n)
+			all[n++] = (struct said){ to[e->a], e->k, e->status,
+				i, false };
+	}
+	return n;
 }
 
 /*
@@ -195,23 +218,14 @@ fill(const struct group *g, const char *const *to)
 void
 live_log_sources(struct live *l)
 {
-	const char **to = arena_get(&l->arena, (l->clients_n + 1) *
-	    sizeof *to);
-	struct history *h = l->h;
-	struct history_event *e;
-	size_t i;
+	struct said *all = arena_get(&l->arena, (l->h->n + 1) * sizeof *all);
+	size_t n = collect(l, all), from, to;
 
-	for (i = 0; i < h->n; i++)
-		if (h->events[i].kind == HISTORY_INV &&
-		    (size_t)h->events[i].a <= l->clients_n)
-			to[h->events[i].a] = h->events[i].to;
-	for (i = 0; i < h->n; i++) {
-		e = &h->events[i];
-		if (e->kind == HISTORY_RET && e->source == NULL &&
-		    e->status != 0 && (size_t)e->a <= l->clients_n)
-			fill(&(struct group){
-				.h = h, .gate = to[e->a], .key = e->k,
-				.status = e->status
-			}, to);
+	qsort(all, n, sizeof *all, by_place);
+	for (from = 0; from < n; from = to) {
+		for (to = from + 1; to < n && by_group(&all[from], &all[to]) ==
+		    0; to++)
+			;
+		fill(l->h, &all[from], to - from);
 	}
 }

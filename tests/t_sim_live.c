@@ -396,7 +396,7 @@ static const struct {
 	  NOT_SAID "it was interrupted" },
 	{ { .what = "a request that comes after the end", LEDGER, TWO, "",
 	    "holds = { 'at_most_once' }", .heal = "at = 100, quiet = 200" },
-	  NOTHING, NOT_SAID "1 requests of the plan come later" }
+	  NOTHING, NOT_SAID "of the plan's requests 1 come later" }
 };
 
 /* None of these is a pass, and each says why. */
