@@ -28,7 +28,33 @@ params_of(struct live *l, const struct load_try *try)
 static void
 came_back(struct call *call)
 {
-	((struct live_call *)call->arg)->over = true;
+	struct live_call *c = call->arg;
+	struct live *l = c->of;
+
+	c->over = true;
+	if (l->back == NULL)
+		l->back_end = &l->back;
+	*l->back_end = c;
+	l->back_end = &c->later;
+}
+
+static void
+put_in(struct live *l, struct live_call *c)
+{
+	c->of = l;
+	c->at = &l->calls;
+	c->next = l->calls;
+	if (c->next != NULL)
+		c->next->at = &c->next;
+	l->calls = c;
+}
+
+static void
+take_out(struct live_call *c)
+{
+	*c->at = c->next;
+	if (c->next != NULL)
+		c->next->at = c->at;
 }
 
 static void
@@ -65,7 +91,7 @@ live_call_begin(struct live *l, const struct load_try *try)
 	struct live_call *c = arena_get(&l->arena, sizeof *c);
 
 	*c = (struct live_call){
-		.next = l->calls, .a = try->a, .gate = try->gate,
+		.a = try->a, .gate = try->gate,
 		.key = history_text(l->h, try->k),
 		.call = {
 			.socket = g->instance.socket, .http = g->instance.http,
@@ -91,7 +117,7 @@ live_call_begin(struct live *l, const struct load_try *try)
 	}
 	remember(l, try);
 	l->last_key[try->gate] = c->key;
-	l->calls = c;
+	put_in(l, c);
 	call_start(l->cast->loop, &c->call);
 	if (c->call.again)
 		live_note(l, try->client_name, NULL,
@@ -136,20 +162,16 @@ told(struct live *l, struct live_call *c)
 	call_free(&c->call);
 }
 
-/* Those that it starts meanwhile come before the head, and have their turn. */
+/* Those that it starts meanwhile, and that are over at once, have their turn. */
 void
 live_calls_turn(struct live *l)
 {
-	struct live_call **at, *c;
+	struct live_call *c;
 
-	for (at = &l->calls; (c = *at) != NULL; ) {
-		if (!c->over) {
-			at = &c->next;
-			continue;
-		}
-		*at = c->next;
+	while ((c = l->back) != NULL) {
+		l->back = c->later;
+		take_out(c);
 		told(l, c);
-		at = &l->calls;
 	}
 }
 

@@ -189,6 +189,9 @@ leaks(struct live *l, struct live_gate *g)
 		snprintf(what, sizeof what, "%zu processes, %zu before",
 		    g->seen, g->processes);
 		live_note(l, g->instance.name, "leak", what);
+		/* Nobody sees what they do yet. */
+		if (!l->plan->expect.holds[PLAN_RESOLVES])
+			live_cut(l, "%s still has %s", g->instance.name, what);
 	}
 	if (g->descriptors > 0 &&
 	    descriptors > g->descriptors + SOME_DESCRIPTORS) {

@@ -165,7 +165,9 @@ struct live_stop {
 
 struct live_call {
 	struct call call;
-	struct live_call *next;
+	struct live *of;
+	struct live_call *next, **at;	/* of all, and who points to it */
+	struct live_call *later;	/* of those that came back */
 	int a, gate;
 	const char *key;
 	bool over;
@@ -213,6 +215,8 @@ struct live {
 	struct live_stop *stopped;	/* in the order in which they came */
 	size_t stopped_n;
 	struct live_call *calls;
+	struct live_call *back, **back_end;	/* in the order in which they
+						   came */
 	struct live_line *lines;
 	const char *last_key[PLAN_GATES_MAX];	/* that was sent there */
 	const char **clients;	/* by try: who */

@@ -396,7 +396,12 @@ static const struct {
 	  NOT_SAID "it was interrupted" },
 	{ { .what = "a request that comes after the end", LEDGER, TWO, "",
 	    "holds = { 'at_most_once' }", .heal = "at = 100, quiet = 200" },
-	  NOTHING, NOT_SAID "of the plan's requests 1 come later" }
+	  NOTHING, NOT_SAID "of the plan's requests 1 come later" },
+	{ { .what = "a program that outlasts it", LEDGER,
+	    "sim.script { { at = 0, client = 'c1', timeout = 100, send = { "
+	    "key = 'k' } } }", "", "holds = { 'at_most_once' }",
+	    .service_ms = 8000, .heal = "quiet = 300" }, NOTHING,
+	  NOT_SAID "g1 still has " }
 };
 
 /* None of these is a pass, and each says why. */
