@@ -35,7 +35,7 @@ return sim.scenario {
 
   expect = {
     holds      = { "at_most_once", "mutual_exclusion", "same_answer", "ack_durable",
-                   "no_false_definite", ends_no_lease },
+                   "no_false_definite", "unknown_honest", ends_no_lease },
     eventually = { "resolves" },
     sometimes  = {
       in_progress = function(h)

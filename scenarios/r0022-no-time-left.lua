@@ -49,7 +49,8 @@ return sim.scenario {
                     end,
                   } },
         -- Its program may be ended before it has left a trace.
-        limit = { sometimes = {
+        limit = { holds = { "unknown_honest" },
+                  sometimes = {
                     ended_at_once = function(h)
                       return h:count { kind = "reply", client = "c1", class = "info",
                                        status = 504 } > 0

@@ -39,8 +39,8 @@ static const struct {
 	    "A completion by one who does not own the key any more changes "
 	    "nothing." },
 	[PLAN_UNKNOWN_HONEST] = { check_unknown_honest, "honest",
-	    "A key is unknown only if something that can cut a run has "
-	    "happened since it was first sent." },
+	    "A key is unknown only if something that can cut its run has "
+	    "happened to it since it was first sent." },
 	[PLAN_BUSY_HONEST] = { check_busy_honest, "honest",
 	    "A key is in progress only if another try may own it." },
 	[PLAN_LEDGER_STORE_AGREE] = { check_ledger_store_agree, "kept",

@@ -45,7 +45,8 @@ struct check_finding {
  * no_cross_talk: inv's nonce, ret's says_*
  * late_completer_harmless: send, recv, store of claims and completions with k
  *	and token; effects' attempt
- * unknown_honest, busy_honest: faults, heals, effects, notes of stalls
+ * unknown_honest, busy_honest: faults with gate and by_ms, heals, effects with
+ *	gate, notes of stalls
  * ledger_store_agree: store and ledger events at the end
  * divergence_reported: log events "two-runs" and "unprotected" with k
  * storm_bounded: sends with script or k; inv's innocent; the heal

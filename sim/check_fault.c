@@ -272,6 +272,6 @@ check_run_excused(const struct check_view *v, const struct check_key *key,
 	    !check_is(v->head->on_unknown, "probe"))
 		return false;
 	return before->end == NULL || v->head->handler_fails ||
-	    check_fault_within(v, from_ns, to_ns, 0) != NULL ||
+	    check_fault_reached(v, key, from_ns, to_ns) != NULL ||
 	    check_lease_ended(v, number, from_ns, to_ns);
 }

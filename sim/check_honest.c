@@ -68,12 +68,43 @@ run_was_cut(const struct check_key *key, const struct history_event *by)
 }
 
 /*
+ * It was killed before its first line, for its time was over: somebody who had
+ * sent it was told no better, and no run is his.
+ */
+static bool
+ran_unseen(const struct check_view *v, const struct check_key *key,
+    const struct history_event *by)
+{
+	int64_t limit_ns = check_ns(v->head->limit_ms);
+	const struct check_try *try;
+	size_t i;
+
+	for (i = 0; i < key->tries_n && key->tries[i]->inv->i < by->i; i++) {
+		try = key->tries[i];
+		if (try->run == NULL && (try->class == OUTCOME_INFO ||
+		    try->class == OUTCOME_NONE) &&
+		    by->t_ns - try->inv->t_ns >= limit_ns)
+			return true;
+	}
+	return false;
+}
+
+static bool
+is_known_why(const struct check_view *v, const struct check_key *key,
+    int64_t from_ns, const struct history_event *ret)
+{
+	return check_fault_reached(v, key, from_ns, ret->t_ns) != NULL ||
+	    check_lease_ended(v, (size_t)(key - v->keys), from_ns,
+	    ret->t_ns) || run_was_cut(key, ret) || ran_unseen(v, key, ret);
+}
+
+/*
  * unknown_honest (promise "honest"): who is told that nobody knows (409
- * unknown) is told so because of something: between the key's first try and the
- * answer a fault that can cut a run struck or lasted (all but clients' and
- * operators'), a lease ended, a run came to no end, or the plan's program is
- * one that ends without a whole answer.  A key with nothing of the kind is
- * never unknown.
+ * unknown) is told so because of something that has happened to this key since
+ * it was first sent and before its final answer was read: a fault that reaches
+ * it (check_fault_reaches), a lease that ended, a run that came to no end, a
+ * program that was killed before its first line when its time was over, or the
+ * plan's program is one that ends without a whole answer.
  *
  * `info` is no such answer (502 and 504 are of the try that ran).  A claim may
  * come long before its run and leaves no trace in a ledger, so the key's first
@@ -85,9 +116,12 @@ check_unknown_honest(const struct check_view *v, struct check_finding *f)
 {
 	const struct check_key *key;
 	const struct check_try *try;
+	struct arena arena = { NULL };
+	int64_t from_ns, *since_ns;
 	bool exercised = false;
-	int64_t from_ns;
 
+	/* What has happened to a key by then has happened for good. */
+	since_ns = arena_get(&arena, (v->keys_n + 1) * sizeof *since_ns);
 	for (try = v->tries; try < v->tries + v->tries_n; try++) {
 		if (try->key == CHECK_NO_KEY || try->ret == NULL)
 			continue;
@@ -96,11 +130,13 @@ check_unknown_honest(const struct check_view *v, struct check_finding *f)
 		exercised = exercised || (try->ret->status > 0 &&
 		    key->tries[0] != try);
 		if (!says_unknown(try) || v->head->handler_fails ||
-		    check_fault_within(v, from_ns, try->ret->t_ns,
-		    check_linger_ns(v)) != NULL ||
-		    check_lease_ended(v, try->key, from_ns, try->ret->t_ns) ||
-		    run_was_cut(key, try->ret))
+		    (since_ns[try->key] > 0 &&
+		    try->ret->t_ns >= since_ns[try->key]))
 			continue;
+		if (is_known_why(v, key, from_ns, try->ret)) {
+			since_ns[try->key] = try->ret->t_ns;
+			continue;
+		}
 		check_find(f, CHECK_VIOLATED, key->name, "try %d was told that "
 		    "nobody knows how %s ended, and nothing had happened to it",
 		    try->a, key->name);
@@ -109,9 +145,11 @@ check_unknown_honest(const struct check_view *v, struct check_finding *f)
 			check_find_event(f, key->runs[0]->first);
 			check_find_event(f, check_run_close(key->runs[0]));
 		}
-		return;
+		goto out;
 	}
 	check_find_end(f, exercised);
+out:
+	arena_free(&arena);
 }
 
 /* --- busy_honest ---------------------------------------------------------- */

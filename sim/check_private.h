@@ -121,6 +121,24 @@ int64_t check_later(int64_t, int64_t);	/* their sum; INT64_MAX at most */
 bool check_fault_operator(const struct check_view *, size_t key,
     int64_t from_ns, int64_t to_ns);
 
+/*
+ * Which faults can matter to one key (check_reach.c): it can have ended its
+ * claim, its run or the words about it before their time.  None of a client or
+ * an operator; of a process, a link or a disk if the key may have been that
+ * instance's; of a store where that has its claim, and a step of a store's
+ * clock if it is as long as a lease may last.
+ */
+bool check_fault_reaches(const struct check_view *, const struct check_key *,
+    const struct check_fault *);
+/* One that was there at some moment between, and before its first final answer
+   from then on was read, unless it makes a store forget that.  NULL: none. */
+const struct check_fault *check_fault_reached(const struct check_view *,
+    const struct check_key *, int64_t from_ns, int64_t to_ns);
+/* When the first final answer from then on had been read; INT64_MAX: never. */
+int64_t check_key_done_ns(const struct check_key *, int64_t from_ns);
+/* "store.flush": what a server has acknowledged may be gone. */
+bool check_act_forgets(const char *act);
+
 /* A lease of the key (or of one that is not known) ended beside its run. */
 bool check_lease_ended(const struct check_view *, size_t key,
     int64_t from_ns, int64_t to_ns);

@@ -72,8 +72,8 @@ struct history_stamp {	/* of a vector clock */
  * lbl	p an instance, label, k, pid.
  * fault	when it was seen to strike: fault (the action's id), p the lane
  *	that it strikes, what, label; gate: which instance, if one; k and
- *	script: key and word of operator.resolve.  cmd (history_act) only where
- *	fault is -1.  What ends another (plan_action_heals) is a heal with its
+ *	script: key and word of operator.resolve; by_ms: of clock.jump.  cmd
+ *	(history_act) only where fault is -1.  What ends another (plan_action_heals) is a heal with its
  *	own id.
  * heal	fault -1: all faults of the plan have ended, and what was killed is up
  *	again.  Once; after it nothing strikes.
@@ -147,6 +147,7 @@ struct history_event {
 	/* lbl, fault, heal, exit, note, ledger: */
 	const char *label;	/* lbl; fault: where it struck */
 	int fault;		/* the action's id; -1: none */
+	int64_t by_ms;		/* fault: so far a clock was set; 0: not said */
 	bool wanted;		/* exit: the plan had to do with it */
 	const char *what;	/* in words: fault, exit, note, log ("two-runs",
 				   "unprotected", "request"); ledger, store: the

@@ -42,6 +42,7 @@ static const struct history_member of_event[] = {
 	AT(LONG, "pid", pid, 0),
 	AT(TEXT, "at", label, 0),
 	AT(INT, "fault", fault, -1),
+	AT(LONG, "by_ms", by_ms, 0),
 	AT(FLAG, "wanted", wanted, 0),
 	AT(TEXT, "what", what, 0),
 	AT(TEXT, "why", why, 0),

@@ -53,6 +53,8 @@ live_fired(struct live *l, const struct plan_action *action, const char *p,
 		e->k = history_text(l->h, action->key);
 		e->script = history_text(l->h, action->word);
 	}
+	if (action->kind == PLAN_CLOCK_JUMP)
+		e->by_ms = action->ms;
 }
 
 void

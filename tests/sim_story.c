@@ -137,6 +137,8 @@ pair_word(struct history *h, struct history_event *e, const char *word)
 		}
 	if ((value = story_after(word, "s")) != NULL)
 		e->status = (int)atoll(value);
+	else if ((value = story_after(word, "ms")) != NULL)
+		e->by_ms = atoll(value);
 	else if ((value = story_after(word, "id")) != NULL)
 		e->fault = (int)atoll(value);
 	else

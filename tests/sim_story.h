@@ -16,7 +16,7 @@
  *					length)
  *	h1 begin e1 k1 a1 x2 on=g1	a run; x2: attempt 2; b=order-7; then
  *	h1 commit e1 | h1 end e1	its other lines, of the same key and try
- *	g1 fault proc.kill		also: id=0, k1, word=not-done
+ *	g1 fault proc.kill		also: id=0, k1, word=not-done ms=60000
  *	- heal | a heal store.restart	of all, or of one
  *	g1 send m1 claim k1 tok=A.0 >a	a command, with fate=held
  *	a recv m1 | a store m1 claim k1 WON tok=A.0

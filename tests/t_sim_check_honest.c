@@ -62,12 +62,12 @@ static const struct story_row rows[] = {
 	  "@5000 c1 inv a1 k1 | h1 begin e1 k1 a1 | h1 commit e1 | "
 	  "h1 end e1 | c1 ret a1 info | c2 inv a2 k1 | c2 ret a2 unknown",
 	  "9 4 5", NULL },
-	{ "one that still lasts does", UNKNOWN, CHECK_HOLDS, NULL,
+	{ "one that still lasts does", UNKNOWN, CHECK_HOLDS, "arbiter=redis",
 	  "a fault store.kill | @5000 c1 inv a1 k1 | h1 begin e1 k1 a1 | "
 	  "h1 commit e1 | h1 end e1 | c1 ret a1 info | c2 inv a2 k1 | "
 	  "c2 ret a2 unknown", "", NULL },
 	{ "what ends something elsewhere does not end it", UNKNOWN,
-	  CHECK_HOLDS, NULL,
+	  CHECK_HOLDS, "arbiter=redis",
 	  "a fault store.kill | b heal store.restart | @5000 c1 inv a1 k1 | "
 	  "h1 begin e1 k1 a1 | h1 end e1 | c1 ret a1 info | c2 inv a2 k1 | "
 	  "c2 ret a2 unknown", "", NULL },
@@ -95,6 +95,86 @@ static const struct story_row rows[] = {
 	  CHECK_HOLDS, NULL,
 	  RAN "c1 ret a1 info how=whole s=200 mark=stored-without-body | "
 	  "c2 inv a2 k1 | c2 ret a2 unknown mark=not-kept", "", NULL },
+	{ "an outage of Redis explains nothing where the ledger decides",
+	  UNKNOWN, CHECK_VIOLATED, NULL,
+	  RAN "a fault store.kill | c1 ret a1 info | c2 inv a2 k1 | "
+	  "c2 ret a2 unknown", "8 2 3", NULL },
+	{ "a clock that steps where the key was asked for explains nothing",
+	  UNKNOWN, CHECK_VIOLATED, NULL,
+	  "c1 inv a1 k1 >g1 | h1 begin e1 k1 a1 on=g1 | "
+	  "g2 fault clock.jump ms=3600000 | c2 inv a2 k1 >g2 | "
+	  "c2 ret a2 unknown | h1 commit e1 | h1 end e1", "5 2 6", NULL },
+	{ "nor does one where it is run: a lease is not of the wall's time",
+	  UNKNOWN, CHECK_VIOLATED, "arbiter=redis",
+	  "c1 inv a1 k1 >g1 | h1 begin e1 k1 a1 on=g1 | "
+	  "g1 fault clock.jump ms=3600000 | c2 inv a2 k1 >g2 | "
+	  "c2 ret a2 unknown | h1 commit e1 | h1 end e1", "5 2 6", NULL },
+	{ "the clock of the server that has the lease does", UNKNOWN,
+	  CHECK_HOLDS, "arbiter=redis",
+	  "c1 inv a1 k1 >g1 | h1 begin e1 k1 a1 on=g1 | "
+	  "a fault clock.jump ms=60000 | c2 inv a2 k1 >g2 | "
+	  "c2 ret a2 unknown | h1 commit e1 | h1 end e1", "", NULL },
+	{ "but not one that steps by less than half of a lease", UNKNOWN,
+	  CHECK_VIOLATED, "arbiter=redis",
+	  "c1 inv a1 k1 >g1 | h1 begin e1 k1 a1 on=g1 | "
+	  "a fault clock.jump ms=400 | c2 inv a2 k1 >g2 | "
+	  "c2 ret a2 unknown | h1 commit e1 | h1 end e1", "5 2 6", NULL },
+	{ "nor one that steps back", UNKNOWN, CHECK_VIOLATED,
+	  "arbiter=redis",
+	  "c1 inv a1 k1 >g1 | h1 begin e1 k1 a1 on=g1 | "
+	  "a fault clock.jump ms=-60000 | c2 inv a2 k1 >g2 | "
+	  "c2 ret a2 unknown | h1 commit e1 | h1 end e1", "5 2 6", NULL },
+	{ "nor one that steps before the key was sent", UNKNOWN,
+	  CHECK_VIOLATED, "arbiter=redis",
+	  "a fault clock.jump ms=60000 | a heal clock.jump | "
+	  "c1 inv a1 k1 >g1 | h1 begin e1 k1 a1 on=g1 | c2 inv a2 k1 >g2 | "
+	  "c2 ret a2 unknown | h1 commit e1 | h1 end e1", "6 4 7", NULL },
+	{ "a kill of an instance that does not run it explains nothing",
+	  UNKNOWN, CHECK_VIOLATED, NULL,
+	  "c1 inv a1 k1 >g1 | h1 begin e1 k1 a1 on=g1 | c2 inv a2 k1 >g2 | "
+	  "g2 fault proc.kill | c2 ret a2 info how=cut | c3 inv a3 k1 >g1 | "
+	  "c3 ret a3 unknown | h1 commit e1 | h1 end e1", "7 2 8", NULL },
+	{ "before there is a run each that was asked may have had it", UNKNOWN,
+	  CHECK_HOLDS, NULL,
+	  "c1 inv a1 k1 >g1 | g1 fault proc.kill | c1 ret a1 info how=cut | "
+	  "c2 inv a2 k1 >g2 | c2 ret a2 unknown", "", NULL },
+	{ "who was not asked never had it", UNKNOWN, CHECK_VIOLATED, NULL,
+	  "c1 inv a1 k1 >g1 | g3 fault proc.kill | c1 ret a1 info how=cut | "
+	  "c2 inv a2 k1 >g2 | c2 ret a2 unknown", "5", NULL },
+	{ "who sleeps may keep others from a ledger that is theirs, too",
+	  UNKNOWN, CHECK_HOLDS, NULL,
+	  "c1 inv a1 k1 >g1 | h1 begin e1 k1 a1 on=g1 | g2 fault proc.pause |"
+	  " h1 commit e1 | h1 end e1 | c1 ret a1 info how=whole s=200 "
+	  "mark=unrecorded | c2 inv a2 k1 >g1 | c2 ret a2 unknown", "", NULL },
+	{ "and not from one that is not", UNKNOWN, CHECK_VIOLATED, "apart",
+	  "c1 inv a1 k1 >g1 | h1 begin e1 k1 a1 on=g1 | g2 fault proc.pause |"
+	  " h1 commit e1 | h1 end e1 | c1 ret a1 info how=whole s=200 "
+	  "mark=unrecorded | c2 inv a2 k1 >g1 | c2 ret a2 unknown", "8 2 4",
+	  NULL },
+	{ "a fault after its final answer explains nothing", UNKNOWN,
+	  CHECK_VIOLATED, NULL,
+	  RAN "c1 ret a1 ok d=D of=e1 | g1 fault proc.kill | c2 inv a2 k1 | "
+	  "c2 ret a2 unknown", "8 2 3", NULL },
+	{ "but one that makes a store forget it", UNKNOWN, CHECK_HOLDS,
+	  "arbiter=redis",
+	  RAN "c1 ret a1 ok d=D of=e1 | a fault store.restart | "
+	  "c2 inv a2 k1 | c2 ret a2 unknown", "", NULL },
+	{ "an earlier answer is not explained by what came after it", UNKNOWN,
+	  CHECK_VIOLATED, NULL,
+	  "c1 inv a1 k1 >g1 | h1 begin e1 k1 a1 on=g1 | c2 inv a2 k1 >g1 | "
+	  "c3 inv a3 k1 >g1 | c3 ret a3 unknown | g1 fault proc.kill | "
+	  "c2 ret a2 unknown | h1 commit e1 | h1 end e1", "5 2 8", NULL },
+	{ "a program that was killed before its first line, its time over",
+	  UNKNOWN, CHECK_HOLDS, "limit=1",
+	  "c1 inv a1 k1 | @5 c1 ret a1 info how=whole s=504 mark=unknown | "
+	  "c2 inv a2 k1 | c2 ret a2 unknown", "", NULL },
+	{ "it was not over yet", UNKNOWN, CHECK_VIOLATED, "limit=1000",
+	  "c1 inv a1 k1 | @5 c1 ret a1 info how=whole s=504 mark=unknown | "
+	  "c2 inv a2 k1 | c2 ret a2 unknown", "4", NULL },
+	{ "who was told that he did not run was not killed", UNKNOWN,
+	  CHECK_VIOLATED, "limit=1",
+	  "c1 inv a1 k1 | @5 c1 ret a1 fail | c2 inv a2 k1 | "
+	  "c2 ret a2 unknown", "4", NULL },
 	{ "one try of a key puts nothing to the test", UNKNOWN,
 	  CHECK_UNEXERCISED, NULL, RAN "c1 ret a1 ok d=D", "", NULL },
 

@@ -1,0 +1,141 @@
+/* SPDX-License-Identifier: ISC */
+#include "check_private.h"
+
+#include <string.h>
+
+/* --- whose key it was ----------------------------------------------------- */
+
+static bool
+was_asked(const struct check_key *key, const char *gate, int64_t by_ns)
+{
+	const struct history_event *inv;
+	size_t i;
+
+	for (i = 0; i < key->tries_n; i++) {
+		inv = key->tries[i]->inv;
+		if (inv->t_ns > by_ns)
+			break;
+		if (inv->to == NULL || strcmp(inv->to, gate) == 0)
+			return true;
+	}
+	return false;
+}
+
+/*
+ * While its program runs it is that instance's key; before there was a run it
+ * may have been the key of any that was asked for it.
+ */
+static bool
+may_have_owned(const struct check_view *v, const struct check_key *key,
+    const char *gate, const struct check_fault *fault)
+{
+	const struct check_run *run;
+	bool ran = false;
+	size_t i;
+
+	for (i = 0; i < key->runs_n; i++) {
+		run = key->runs[i];
+		if (run->first->t_ns > fault->until_ns)
+			break;
+		if (run->first->gate == NULL ||
+		    strcmp(run->first->gate, gate) == 0)
+			return true;
+		ran = run->first->t_ns <= fault->from_ns &&
+		    !check_fault_operator(v, (size_t)(key - v->keys),
+		    run->first->t_ns, fault->from_ns);
+	}
+	return !ran && was_asked(key, gate, fault->until_ns);
+}
+
+/* --- which faults can matter to it ---------------------------------------- */
+
+/*
+ * A lease goes by the clock of the server that has it, never by that of an
+ * instance's wall.  It is renewed at a third of it, so that more than half of
+ * it is always left: less than that is no step that ends one, and none back.
+ */
+static bool
+clock_ends_lease(const struct check_view *v, const struct check_fault *fault)
+{
+	int64_t by_ms = fault->event->by_ms;
+
+	if (fault->event->gate != NULL || check_is(v->head->arbiter, "ledger"))
+		return false;
+	return strcmp(fault->act, "clock.jump") != 0 || by_ms == 0 ||
+	    by_ms >= v->head->lease_ms / 2;
+}
+
+/* One that sleeps may have the lock of the file that all of them write to. */
+static bool
+is_everybodys(const struct check_view *v, const struct check_fault *fault)
+{
+	return check_is(v->head->arbiter, "ledger") &&
+	    v->head->ledger_shared && (check_fault_is(fault, "disk") ||
+	    strcmp(fault->act, "proc.pause") == 0);
+}
+
+bool
+check_fault_reaches(const struct check_view *v, const struct check_key *key,
+    const struct check_fault *fault)
+{
+	const char *gate = fault->event->gate;
+
+	if (!fault->cuts)
+		return false;
+	if (check_fault_is(fault, "clock"))
+		return clock_ends_lease(v, fault);
+	/* The ledger decides, and has no need of a cache. */
+	if ((check_fault_is(fault, "store") || check_fault_is(fault, "net")) &&
+	    check_is(v->head->arbiter, "ledger"))
+		return false;
+	return gate == NULL || is_everybodys(v, fault) ||
+	    may_have_owned(v, key, gate, fault);
+}
+
+int64_t
+check_key_done_ns(const struct check_key *key, int64_t from_ns)
+{
+	int64_t done_ns = INT64_MAX;
+	const struct check_try *try;
+	size_t i;
+
+	for (i = 0; i < key->tries_n; i++) {
+		try = key->tries[i];
+		if (try->class == OUTCOME_OK && try->ret->t_ns >= from_ns &&
+		    try->ret->t_ns < done_ns)
+			done_ns = try->ret->t_ns;
+	}
+	return done_ns;
+}
+
+const struct check_fault *
+check_fault_reached(const struct check_view *v, const struct check_key *key,
+    int64_t from_ns, int64_t to_ns)
+{
+	const struct check_fault *fault = v->faults;
+	const struct check_fault *end = fault + v->faults_n;
+	int64_t done_ns = check_key_done_ns(key, from_ns);
+
+	for (; fault < end && fault->from_ns <= to_ns; fault++)
+		if (fault->until_ns >= from_ns && (fault->from_ns < done_ns ||
+		    check_act_forgets(fault->act)) &&
+		    check_fault_reaches(v, key, fault))
+			return fault;
+	return NULL;
+}
+
+bool
+check_act_forgets(const char *act)
+{
+	static const char *const acts[] = {
+		"store.kill", "store.restart", "store.failover",
+		"store.rejoin", "store.flush", "store.evict", "store.expire",
+		"store.oom", "clock.jump", "clock.rate"
+	};
+	size_t i;
+
+	for (i = 0; i < sizeof acts / sizeof *acts; i++)
+		if (strcmp(act, acts[i]) == 0)
+			return true;
+	return false;
+}
