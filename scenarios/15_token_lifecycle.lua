@@ -39,7 +39,7 @@ return sim.scenario {
 
   expect = {
     holds     = { "at_most_once", "same_answer", "ack_durable", "no_false_definite",
-                  "busy_honest" },
+                  "busy_honest", "answers_honest" },
     eventually = { "resolves" },
     sometimes = {
       completed   = got("c1", 200, "stored"),

@@ -31,7 +31,7 @@ return sim.scenario {
 
   expect = {
     holds      = { "at_most_once", "mutual_exclusion", "same_answer", "no_false_definite",
-                   "busy_honest" },
+                   "busy_honest", "answers_honest" },
     eventually = { "resolves" },
   },
 

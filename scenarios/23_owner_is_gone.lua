@@ -51,7 +51,7 @@ return sim.scenario {
 
   expect = {
     holds      = { "at_most_once", "mutual_exclusion", "no_false_definite", "unknown_honest",
-                   told_in_time },
+                   "answers_honest", told_in_time },
     eventually = { "resolves" },
     sometimes  = {
       told_unknown = function(h)

@@ -33,7 +33,7 @@ return sim.scenario {
   },
 
   expect = {
-    holds      = { "at_most_once", "no_false_definite", "same_answer" },
+    holds      = { "at_most_once", "no_false_definite", "answers_honest", "same_answer" },
     eventually = { "resolves", "new_keys_succeed" },
   },
 

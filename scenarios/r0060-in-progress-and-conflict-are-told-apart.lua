@@ -59,7 +59,7 @@ return sim.scenario {
 
   expect = {
     holds      = { "at_most_once", "no_false_definite", "busy_honest", "fingerprint_guard",
-                   "unknown_honest", told_apart },
+                   "unknown_honest", "answers_honest", told_apart },
     eventually = { "resolves" },
     sometimes  = { in_progress = told("in-progress"), mismatch = told("mismatch"),
                    unknown = told("unknown") },

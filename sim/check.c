@@ -43,6 +43,9 @@ static const struct {
 	    "happened to it since it was first sent." },
 	[PLAN_BUSY_HONEST] = { check_busy_honest, "honest",
 	    "A key is in progress only if another try may own it." },
+	[PLAN_ANSWERS_HONEST] = { check_answers_honest, "honest",
+	    "An answer says what happened, with a status that goes with it, "
+	    "and who may come again is told when, within a lease." },
 	[PLAN_LEDGER_STORE_AGREE] = { check_ledger_store_agree, "kept",
 	    "In the end Redis has no completed record that the ledger has "
 	    "not." },

@@ -47,6 +47,7 @@ struct check_finding {
  *	and token; effects' attempt
  * unknown_honest, busy_honest: faults with gate and by_ms, heals, effects with
  *	gate, notes of stalls
+ * answers_honest: ret's status, mark, retry_after_s
  * ledger_store_agree: store and ledger events at the end
  * divergence_reported: log events "two-runs" and "unprotected" with k
  * storm_bounded: sends with script or k; inv's innocent; the heal

@@ -175,6 +175,7 @@ check_fn check_ack_durable;			/* check_ack.c */
 check_fn check_no_false_definite;		/* check_honest.c */
 check_fn check_unknown_honest;
 check_fn check_busy_honest;
+check_fn check_answers_honest;			/* check_said.c */
 check_fn check_fingerprint_guard;		/* check_guard.c */
 check_fn check_late_completer_harmless;		/* check_late.c */
 check_fn check_ledger_store_agree;		/* check_store.c */

@@ -185,6 +185,8 @@ struct history_head {
 	int64_t lease_ms, grace_ms, wait_ms, limit_ms;
 	size_t gates;
 	bool ledger_shared;	/* all instances have one */
+	bool front;		/* a web server stands before each, and may
+				   answer in its place */
 	bool handler_answers;	/* the program's answer names key and effect */
 	bool handler_fails;	/* by the plan, it may end without a whole
 				   answer (or nobody knows: external) */

@@ -129,6 +129,7 @@ config(struct history *h, const struct plan *p)
 	head->arbiter = arbiter(p->gates.arbiter);
 	head->on_outage = outage != NULL ? history_text(h, outage) : "reject";
 	head->gates = p->gates.n;
+	head->front = p->gates.lighttpd;
 	head->ledger_shared = one_ledger(&p->gates);
 	head->lease_ms = plan_config_ms(p, "lease", LEASE_MS);
 	head->limit_ms = plan_config_ms(p, "limit", LIMIT_MS);

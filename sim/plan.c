@@ -19,6 +19,7 @@ static const char *const invariants[PLAN_INVARIANTS] = {
 	[PLAN_LATE_COMPLETER_HARMLESS] = "late_completer_harmless",
 	[PLAN_UNKNOWN_HONEST] = "unknown_honest",
 	[PLAN_BUSY_HONEST] = "busy_honest",
+	[PLAN_ANSWERS_HONEST] = "answers_honest",
 	[PLAN_LEDGER_STORE_AGREE] = "ledger_store_agree",
 	[PLAN_DIVERGENCE_REPORTED] = "divergence_reported",
 	[PLAN_STORM_BOUNDED] = "storm_bounded",

@@ -77,18 +77,20 @@ returned(struct history_event *e, enum outcome class)
 		enum outcome_end how;
 		int status;
 		const char *mark;
+		int64_t again_s;
 	} usual[OUTCOMES] = {
-		[OUTCOME_OK] = { OUTCOME_WHOLE, 200, "stored" },
-		[OUTCOME_FAIL] = { OUTCOME_WHOLE, 503, "not-started" },
-		[OUTCOME_BUSY] = { OUTCOME_WHOLE, 409, "in-progress" },
-		[OUTCOME_UNKNOWN] = { OUTCOME_WHOLE, 409, "unknown" },
-		[OUTCOME_INFO] = { OUTCOME_TIMEOUT, 0, NULL }
+		[OUTCOME_OK] = { OUTCOME_WHOLE, 200, "stored", -1 },
+		[OUTCOME_FAIL] = { OUTCOME_WHOLE, 503, "not-started", 1 },
+		[OUTCOME_BUSY] = { OUTCOME_WHOLE, 409, "in-progress", 1 },
+		[OUTCOME_UNKNOWN] = { OUTCOME_WHOLE, 409, "unknown", -1 },
+		[OUTCOME_INFO] = { OUTCOME_TIMEOUT, 0, NULL, -1 }
 	};
 
 	e->class = class;
 	e->how = usual[class].how;
 	e->status = usual[class].status;
 	e->mark = usual[class].mark;
+	e->retry_after_s = usual[class].again_s;
 	e->length_met = true;
 }
 
@@ -139,6 +141,8 @@ pair_word(struct history *h, struct history_event *e, const char *word)
 		e->status = (int)atoll(value);
 	else if ((value = story_after(word, "ms")) != NULL)
 		e->by_ms = atoll(value);
+	else if ((value = story_after(word, "again")) != NULL)
+		e->retry_after_s = atoll(value);
 	else if ((value = story_after(word, "id")) != NULL)
 		e->fault = (int)atoll(value);
 	else

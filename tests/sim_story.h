@@ -12,7 +12,8 @@
  *					also: audit, fresh, innocent
  *	c1 ret a1 ok d=x of=e1		class; its usual status and mark are
  *					set; also: s=502 mark=unknown
- *					how=timeout key=k1 n=7 short (of its
+ *					how=timeout key=k1 n=7 again=1
+ *					(Retry-After; -1: none) short (of its
  *					length)
  *	h1 begin e1 k1 a1 x2 on=g1	a run; x2: attempt 2; b=order-7; then
  *	h1 commit e1 | h1 end e1	its other lines, of the same key and try
@@ -32,7 +33,7 @@
  *
  * head: words such as retry=3 (on_unknown and its number), probe, lease=1000
  * grace= wait= limit= keep= once= probe_ms= arbiter=redis outage=pass gates=2
- * apart (a ledger each) fails external business runs=1 runs+lease_expiry=1
+ * apart (a ledger each) front fails external business runs=1 runs+lease_expiry=1
  * ops= queue= goodput= p99= holds=at_most_once relaxed= violates=
  * blames=client, and for each fault of the plan fault=proc.kill (maybe=,
  * heals=); fired_any, fired_none.
