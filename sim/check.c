@@ -8,7 +8,7 @@ static const struct {
 	const char *promise, *definition;
 } invariants[PLAN_INVARIANTS] = {
 	[PLAN_AT_MOST_ONCE] = { check_at_most_once, "once",
-	    "A key has at most one effect; under retry one more for each run "
+	    "A key is started at most once; under retry once more for each run "
 	    "before that was cut, or whose end could not be told." },
 	[PLAN_AT_MOST_ONCE_PER_BUSINESS_ID] = {
 	    check_at_most_once_per_business_id, "once",

@@ -22,6 +22,34 @@ too_many(const struct check_view *v, const struct check_key *key, size_t i,
 	return false;
 }
 
+/* The run before has left its key to others, as the program said it should. */
+static bool
+was_released(const struct check_view *v, const struct check_run *run)
+{
+	const struct check_try *try = check_view_try(v, run->a);
+
+	return try != NULL && try->ret != NULL &&
+	    check_is(try->ret->mark, "released");
+}
+
+static bool
+started_again(const struct check_view *v, const struct check_key *key,
+    size_t i, const struct check_run *first, struct check_finding *f)
+{
+	const struct check_run *before = key->runs[i - 1], *run = key->runs[i];
+
+	if (first != NULL && check_run_did(v, run) != NULL)
+		return too_many(v, key, i, first, f);
+	if (was_released(v, before))
+		return true;
+	check_find(f, CHECK_VIOLATED, key->name, "%s was started for %s, which "
+	    "%s had been started for, and nothing permits another start",
+	    run->id, key->name, before->id);
+	check_find_event(f, run->first);
+	check_find_event(f, before->first);
+	return false;
+}
+
 static bool
 once(const struct check_view *v, const struct check_key *key,
     struct check_finding *f)
@@ -33,13 +61,12 @@ once(const struct check_view *v, const struct check_key *key,
 		if (i > 0 && !check_fault_operator(v, (size_t)(key - v->keys),
 		    key->runs[i - 1]->first->t_ns, key->runs[i]->first->t_ns))
 			starts++;
-		if (check_run_did(v, key->runs[i]) == NULL)
-			continue;
-		if (first == NULL)
+		if (i > 0 && (!check_run_excused(v, key, i) ||
+		    (retries > 0 && starts > retries)) &&
+		    !started_again(v, key, i, first, f))
+			return false;
+		if (first == NULL && check_run_did(v, key->runs[i]) != NULL)
 			first = key->runs[i];
-		else if (!check_run_excused(v, key, i) ||
-		    (retries > 0 && starts > retries))
-			return too_many(v, key, i, first, f);
 	}
 	return true;
 }
@@ -56,15 +83,16 @@ has_effect(const struct check_view *v, const struct check_key *key)
 }
 
 /*
- * at_most_once (promise "once"): of each key at most one effect is in the
- * journal; of a program that has none to commit, at most one run that came to
- * its end.  Under retry and probe one more for each run before that was cut, or
- * whose end could not be told (a fault, a lease that ended, a program that
- * ended by itself), and under retry no more than the policy's number; one more
- * for each word of the operator's; and a key whose tombstone has ended is a new
- * one.
+ * at_most_once (promise "once"): a key's program is started once, whether it
+ * came to its effect or not.  Under retry and probe once more after each run
+ * that was cut, or whose end could not be told (a fault that reaches the key, a
+ * lease that ended, a program that ended by itself), and under retry no more
+ * often than the policy's number; once more after each word of the operator's;
+ * and a key whose tombstone has ended is a new one.  A run whose answer says
+ * that the key is released may be followed by another, but not if both had an
+ * effect.
  *
- * Results of tries do not matter, `info` neither: effects are counted.
+ * Results of tries do not matter, `info` neither: the journal is counted.
  * Exercised by a key with an effect that more than one try asked for.
  */
 void
@@ -174,6 +202,35 @@ check_at_most_once_per_business_id(const struct check_view *v,
 
 /* --- mutual_exclusion ----------------------------------------------------- */
 
+/*
+ * Until when it surely went on.  One that was cut has no last line: it lived
+ * until the first thing that may have ended it, if all that is known of is its
+ * begin.
+ */
+static int64_t
+alive_till_ns(const struct check_view *v, const struct check_key *key,
+    const struct check_run *run)
+{
+	int64_t from_ns = run->first->t_ns;
+	int64_t till_ns = check_later(from_ns, check_ns(v->head->limit_ms));
+	const struct check_fault *fault = v->faults;
+	size_t number = (size_t)(key - v->keys);
+
+	if (run->commit != NULL || run->end != NULL)
+		return check_run_close(run)->t_ns;
+	if (v->head->handler_fails || v->head->limit_ms <= 0)
+		return from_ns;
+	for (; fault < v->faults + v->faults_n; fault++)
+		if (fault->cuts && fault->until_ns >= from_ns) {
+			if (fault->from_ns < till_ns)
+				till_ns = fault->from_ns;
+			break;
+		}
+	if (till_ns > from_ns && check_lease_ended(v, number, from_ns, till_ns))
+		return from_ns;
+	return till_ns > from_ns ? till_ns : from_ns;
+}
+
 /* Another try of the key came while this run was not over: one of the first
    two, if any. */
 static bool
@@ -192,8 +249,9 @@ was_asked_for(const struct check_key *key, const struct check_run *run)
  * mutual_exclusion (promise "once"): runs of one key are never under way at the
  * same time.  A run lasts from its first line to its commit, or to its end if
  * it has none to commit.  Of one that was cut nobody saw the end: it is taken
- * for over at its last line, so that only a run that surely was still alive (it
- * wrote a later line) is said to overlap.  Equal times say nothing.
+ * for over when first something may have ended it (a fault, its lease, its
+ * limit), so that only a run that surely was still alive is said to overlap.
+ * Equal times say nothing.
  *
  * Results of tries do not matter.  Exercised by a run for whose key another try
  * came before its end.
@@ -203,16 +261,17 @@ check_mutual_exclusion(const struct check_view *v, struct check_finding *f)
 {
 	const struct check_run *run, *longest;
 	const struct check_key *key;
+	int64_t till_ns, longest_ns;
 	bool exercised = false;
 	size_t i;
 
 	for (key = v->keys; key < v->keys + v->keys_n; key++) {
 		longest = NULL;
+		longest_ns = 0;
 		for (i = 0; i < key->runs_n; i++) {
 			run = key->runs[i];
 			exercised = exercised || was_asked_for(key, run);
-			if (longest != NULL && run->first->t_ns <
-			    check_run_close(longest)->t_ns) {
+			if (longest != NULL && run->first->t_ns < longest_ns) {
 				check_find(f, CHECK_VIOLATED, key->name,
 				    "%s began while %s was under way", run->id,
 				    longest->id);
@@ -221,9 +280,11 @@ check_mutual_exclusion(const struct check_view *v, struct check_finding *f)
 				check_find_event(f, longest->first);
 				return;
 			}
-			if (longest == NULL || check_run_close(run)->t_ns >
-			    check_run_close(longest)->t_ns)
+			till_ns = alive_till_ns(v, key, run);
+			if (longest == NULL || till_ns > longest_ns) {
 				longest = run;
+				longest_ns = till_ns;
+			}
 		}
 	}
 	check_find_end(f, exercised);

@@ -59,6 +59,43 @@ static const struct story_row rows[] = {
 	  "c1 inv a1 k1 | h1 begin e1 k1 a1 | h1 commit e1 | "
 	  "g1 fault proc.kill | c1 inv a2 k1 | h2 begin e2 k1 a2 x2 | "
 	  "h2 commit e2 | h2 end e2", "3 7 2 6", NULL },
+	{ "under block a run that was cut before its effect is not started "
+	  "again", ONCE, CHECK_VIOLATED, NULL,
+	  "c1 inv a1 k1 | h1 begin e1 k1 a1 | g1 fault proc.kill | "
+	  "c1 ret a1 info how=cut | c1 inv a2 k1 | h2 begin e2 k1 a2 x2 | "
+	  "h2 commit e2 | h2 end e2 | c1 ret a2 ok d=x", "6 2", NULL },
+	{ "under retry starts without an effect count as well", ONCE,
+	  CHECK_VIOLATED, "retry=2",
+	  "c1 inv a1 k1 | h1 begin e1 k1 a1 | g1 fault proc.kill | "
+	  "c1 inv a2 k1 | h2 begin e2 k1 a2 x2 | g1 fault proc.kill | "
+	  "c1 inv a3 k1 | h3 begin e3 k1 a3 x3 | h3 commit e3", "8 5", NULL },
+	{ "under retry a fault elsewhere excuses no other start", ONCE,
+	  CHECK_VIOLATED, "retry=3",
+	  "c1 inv a1 k1 >g1 | h1 begin e1 k1 a1 on=g1 | h1 commit e1 | "
+	  "h1 end e1 | g2 fault proc.kill | c1 ret a1 info | "
+	  "c1 inv a2 k1 >g1 | h2 begin e2 k1 a2 x2 on=g1 | h2 commit e2 | "
+	  "h2 end e2", "3 9 2 8", NULL },
+	{ "nor one after its final answer was read", ONCE, CHECK_VIOLATED,
+	  "retry=3",
+	  "c1 inv a1 k1 >g1 | h1 begin e1 k1 a1 on=g1 | h1 commit e1 | "
+	  "h1 end e1 | c1 ret a1 ok d=D | g1 fault proc.kill | "
+	  "c1 inv a2 k1 >g2 | h2 begin e2 k1 a2 x2 on=g2 | h2 commit e2 | "
+	  "h2 end e2", "3 9 2 8", NULL },
+	{ "but one that makes the arbiter forget it is one", ONCE,
+	  CHECK_HOLDS, "retry=3 arbiter=redis",
+	  "c1 inv a1 k1 >g1 | h1 begin e1 k1 a1 on=g1 | h1 commit e1 | "
+	  "h1 end e1 | c1 ret a1 ok d=D | a fault store.flush | "
+	  "c1 inv a2 k1 >g2 | h2 begin e2 k1 a2 x2 on=g2 | h2 commit e2 | "
+	  "h2 end e2", "", NULL },
+	{ "a key that its program has released may be started again", ONCE,
+	  CHECK_HOLDS, NULL,
+	  "c1 inv a1 k1 | h1 begin e1 k1 a1 | h1 end e1 | c1 ret a1 info "
+	  "how=whole s=503 mark=released | c1 inv a2 k1 | h2 begin e2 k1 a2 | "
+	  "h2 commit e2 | h2 end e2 | c1 ret a2 ok d=x", "", NULL },
+	{ "but not if it had its effect", ONCE, CHECK_VIOLATED, NULL,
+	  "c1 inv a1 k1 | h1 begin e1 k1 a1 | h1 commit e1 | h1 end e1 | "
+	  "c1 ret a1 info how=whole s=503 mark=released | c1 inv a2 k1 | "
+	  "h2 begin e2 k1 a2 | h2 commit e2 | h2 end e2", "3 8 2 7", NULL },
 	{ "the operator may say that a run has not happened", ONCE,
 	  CHECK_HOLDS, NULL,
 	  "c1 inv a1 k1 | h1 begin e1 k1 a1 | h1 commit e1 | "
@@ -160,6 +197,20 @@ static const struct story_row rows[] = {
 	  "c1 inv a1 k1 | h1 begin e1 k1 a1 | h1 commit e1 | c2 inv a2 k1 | "
 	  "h2 begin e2 k1 a2 | h3 begin e3 k1 a2 | h2 commit e2 | "
 	  "h3 commit e3", "6 7 5", NULL },
+	{ "one that had no reason to end was not over when another began",
+	  ALONE, CHECK_VIOLATED, "retry=2",
+	  "c1 inv a1 k1 | h1 begin e1 k1 a1 | c2 inv a2 k1 | "
+	  "h2 begin e2 k1 a2 x2 | g1 fault proc.kill | h2 commit e2", "4 2",
+	  NULL },
+	{ "beyond its limit it may have been ended", ALONE, CHECK_HOLDS,
+	  "retry=2 limit=50",
+	  "c1 inv a1 k1 | h1 begin e1 k1 a1 | c2 inv a2 k1 | "
+	  "@60 h2 begin e2 k1 a2 x2 | g1 fault proc.kill | h2 commit e2", "",
+	  NULL },
+	{ "a program that ends by itself may have ended by then", ALONE,
+	  CHECK_HOLDS, "retry=2 fails",
+	  "c1 inv a1 k1 | h1 begin e1 k1 a1 | c2 inv a2 k1 | "
+	  "h2 begin e2 k1 a2 x2 | h2 commit e2", "", NULL },
 	{ "runs of two keys may overlap", ALONE, CHECK_HOLDS, NULL,
 	  "c1 inv a1 k1 | h1 begin e1 k1 a1 | c2 inv a2 k2 | c3 inv a3 k1 | "
 	  "h2 begin e2 k2 a2 | h1 commit e1 | h2 commit e2", "", NULL },
