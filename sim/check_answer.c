@@ -6,20 +6,30 @@
 
 /* --- same_answer ---------------------------------------------------------- */
 
-/* The answer names what the program did, and that was for another key. */
+/*
+ * The answer names what the program did, and that was for another key; or it
+ * names nothing, where each answer of the program's names its effect.
+ */
 static bool
 of_another_key(const struct check_view *v, const struct check_try *try,
     struct check_finding *f)
 {
-	const struct check_run *run = check_view_run(v,
-	    try->ret->says_effect);
+	const char *effect = try->ret->says_effect;
+	const struct check_run *run = check_view_run(v, effect);
 
-	if (try->ret->says_effect == NULL || !v->head->handler_answers ||
-	    v->runs_n == 0 || (run != NULL && run->key == try->key))
+	if (!v->head->handler_answers || v->runs_n == 0 ||
+	    (effect == NULL ? !v->commits : run != NULL &&
+	    run->key == try->key))
 		return false;
-	check_find(f, CHECK_VIOLATED, v->keys[try->key].name, "the answer to "
-	    "try %d names %s, which is %s", try->a, try->ret->says_effect,
-	    run == NULL ? "in no journal" : "an effect of another key");
+	if (effect == NULL)
+		check_find(f, CHECK_VIOLATED, v->keys[try->key].name, "the "
+		    "final answer to try %d names no effect, so it is not the "
+		    "program's", try->a);
+	else
+		check_find(f, CHECK_VIOLATED, v->keys[try->key].name, "the "
+		    "answer to try %d names %s, which is %s", try->a, effect,
+		    run == NULL ? "in no journal" : "an effect of another "
+		    "key");
 	check_find_event(f, try->ret);
 	check_find_event(f, run != NULL ? run->first : try->inv);
 	return true;
@@ -57,7 +67,7 @@ is_new(const struct check_view *v, const struct check_try *first,
 /*
  * same_answer (promise "same answer"): all final answers (class ok) to a key
  * and what was asked with it are the same: status, header lines and body; and
- * where they name an effect, it is one of that key.  After the operator's word
+ * they name an effect of that key, where the program has one.  After the operator's word
  * on a key, or the end of its tombstone, there may be another from then on.
  *
  * `info` is passed over: what a client has not read whole is no answer.
@@ -150,6 +160,20 @@ may_name(const struct check_try *try, const struct check_try *whose)
 	    try->key == whose->key);
 }
 
+/* What a run of another's did. */
+static bool
+names_another(const struct check_view *v, const struct check_try *try,
+    struct check_finding *f)
+{
+	const struct check_run *run = check_view_run(v, try->ret->says_effect);
+
+	if (run == NULL || (try->key != CHECK_NO_KEY ? run->key == try->key :
+	    run->a == try->a || run->a == 0))
+		return false;
+	foreign(v, try, check_view_try(v, run->a), "effect", run->id, f);
+	return true;
+}
+
 static bool
 talks_across(const struct check_view *v, const struct check_try *try,
     const struct nonce *all, size_t n, struct check_finding *f)
@@ -158,11 +182,14 @@ talks_across(const struct check_view *v, const struct check_try *try,
 	bool whole = ret->how == OUTCOME_WHOLE && ret->d != NULL;
 	const struct nonce *nonce;
 
-	if (whole && ret->says_key != NULL && try->inv->k != NULL &&
-	    !check_is(ret->says_key, try->inv->k)) {
+	if (whole && ret->says_key != NULL && (try->inv->k != NULL ?
+	    !check_is(ret->says_key, try->inv->k) :
+	    check_view_key(v, ret->says_key) != CHECK_NO_KEY)) {
 		foreign(v, try, NULL, "key", ret->says_key, f);
 		return true;
 	}
+	if (names_another(v, try, f))
+		return true;
 	if (ret->says_nonce == NULL || try->inv->nonce == NULL)
 		return false;
 	/* Of a piece of a nonce nobody knows whose it is. */
@@ -177,9 +204,9 @@ talks_across(const struct check_view *v, const struct check_try *try,
 }
 
 /*
- * no_cross_talk (promise "same answer", never another's): the key and the nonce
- * that an answer names are of its own key; of a request without one, its own.
- * A whole answer names no nonce that nobody sent.
+ * no_cross_talk (promise "same answer", never another's): the key, the nonce
+ * and the effect that an answer names are of its own key; of a request without
+ * one, its own.  A whole answer names no nonce that nobody sent.
  *
  * `info` counts: the first bytes of an answer that was cut must not be another
  * request's either; but a piece of a nonce says nothing.  Exercised by an
@@ -202,7 +229,8 @@ check_no_cross_talk(const struct check_view *v, struct check_finding *f)
 		qsort(all, n, sizeof *all, by_text);
 	for (try = v->tries; try < v->tries + v->tries_n && !found; try++) {
 		if (try->ret == NULL || (try->ret->says_key == NULL &&
-		    try->ret->says_nonce == NULL))
+		    try->ret->says_nonce == NULL &&
+		    try->ret->says_effect == NULL))
 			continue;
 		exercised = exercised || v->keys_n > 1 ||
 		    try->key == CHECK_NO_KEY;
@@ -235,31 +263,36 @@ something_cut(const struct check_view *v)
 
 /*
  * no_partial_success (promise "same answer", never a truncated one): a final
- * answer (class ok) is as long as it says, and the run that it names wrote its
- * last line, which a program writes after all that it has to say: what was cut
- * by a crash, a kill or a full disk is never stored as a whole answer.
+ * answer (class ok) is as long as it says, and the run that a whole answer
+ * names, final or not, wrote its last line, which a program writes after all
+ * that it has to say: what was cut by a crash, a kill or a full disk is never
+ * stored as a whole answer, nor passed off as one.
  *
- * `info` is passed over: there the cut shows.  Exercised by a final answer in a
- * history in which something was cut or a fault struck.
+ * Of answers that came to no end nothing is said: there the cut shows.
+ * Exercised by a final answer in a history in which something was cut or a
+ * fault struck.
  */
 void
 check_no_partial_success(const struct check_view *v, struct check_finding *f)
 {
 	const struct check_try *try;
 	const struct check_run *run;
-	bool exercised = false;
+	bool exercised = false, cut;
 
 	for (try = v->tries; try < v->tries + v->tries_n; try++) {
-		if (try->key == CHECK_NO_KEY || try->class != OUTCOME_OK)
+		if (try->key == CHECK_NO_KEY || try->ret == NULL ||
+		    try->ret->how != OUTCOME_WHOLE)
 			continue;
-		exercised = true;
+		exercised = exercised || try->class == OUTCOME_OK;
 		run = check_view_run(v, try->ret->says_effect);
-		if (try->ret->length_met && (run == NULL || run->end != NULL))
+		cut = run != NULL && run->end == NULL;
+		if (!cut && (try->class != OUTCOME_OK ||
+		    try->ret->length_met))
 			continue;
-		check_find(f, CHECK_VIOLATED, v->keys[try->key].name,
-		    !try->ret->length_met ? "the final answer to try %d is "
-		    "shorter than it says" : "the final answer to try %d is "
-		    "of %s, which was cut", try->a, run != NULL ? run->id : "");
+		check_find(f, CHECK_VIOLATED, v->keys[try->key].name, cut ?
+		    "the whole answer to try %d is of %s, which was cut" :
+		    "the final answer to try %d is shorter than it says",
+		    try->a, cut ? run->id : "");
 		check_find_event(f, try->ret);
 		if (run != NULL)
 			check_find_event(f, check_run_close(run));

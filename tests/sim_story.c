@@ -247,6 +247,18 @@ as_asked(const struct history *h, struct history_event *e)
 		}
 }
 
+/* What its program says of itself, if the story does not. */
+static const char *
+first_run(const struct history *h, const char *k)
+{
+	const struct history_event *b;
+
+	for (b = h->events; b < h->events + h->n && k != NULL; b++)
+		if (b->kind == HISTORY_EFFECT && b->k == k)
+			return b->id;
+	return NULL;
+}
+
 static void
 finish(struct history *h, struct history_event *e, const char *kind)
 {
@@ -257,8 +269,15 @@ finish(struct history *h, struct history_event *e, const char *kind)
 		if (strcmp(kind, "begin") != 0)
 			as_begun(h, e);
 	}
-	if (e->kind == HISTORY_RET)
+	if (e->kind == HISTORY_RET) {
 		as_asked(h, e);
+		if (e->class == OUTCOME_OK && e->says_effect == NULL &&
+		    h->head.handler_answers)
+			e->says_effect = first_run(h, e->k);
+		if (e->says_effect != NULL &&
+		    strcmp(e->says_effect, "none") == 0)
+			e->says_effect = NULL;
+	}
 	if (e->kind == HISTORY_INV && e->client == NULL)
 		e->client = e->p;
 	if (e->kind == HISTORY_NOTE && strcmp(kind, "note") != 0)

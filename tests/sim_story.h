@@ -10,7 +10,8 @@
  *
  *	c1 inv a1 k1 >g1 f=x n=7	try 1 of key k1 at g1, body x, nonce 7;
  *					also: audit, fresh, innocent
- *	c1 ret a1 ok d=x of=e1		class; its usual status and mark are
+ *	c1 ret a1 ok d=x of=e1		class; its usual status, mark and run
+ *					(of=none: it names none) are
  *					set; also: s=502 mark=unknown
  *					how=timeout key=k1 n=7 again=1
  *					(Retry-After; -1: none) short (of its

@@ -59,6 +59,21 @@ static const struct story_row rows[] = {
 	  RAN "c1 ret a1 info s=200 how=whole mark=unrecorded d=D | "
 	  "c2 inv a2 k1 f=x | c2 ret a2 ok d=E of=e1", "", NULL },
 
+	{ "a final answer that names no effect is not the program's", SAME,
+	  CHECK_VIOLATED, NULL,
+	  ACKED "c2 inv a2 k1 f=x | c2 ret a2 ok d=D of=none", "7 6", NULL },
+	{ "even if all of them are such", SAME, CHECK_VIOLATED, NULL,
+	  RAN "c1 ret a1 ok d=D of=none | c2 inv a2 k1 f=x | "
+	  "c2 ret a2 ok d=D of=none", "5 1", NULL },
+	{ "a program without an effect names none", SAME, CHECK_HOLDS, NULL,
+	  "c1 inv a1 k1 f=x | h1 begin e1 k1 a1 | h1 end e1 | "
+	  "c1 ret a1 ok d=D of=none | c2 inv a2 k1 f=x | "
+	  "c2 ret a2 ok d=D of=none", "", NULL },
+	{ "the operator's word on another key excuses no other answer", SAME,
+	  CHECK_VIOLATED, NULL,
+	  ACKED "c3 inv a3 k2 | g1 fault operator.resolve k2 word=forget | "
+	  "c2 inv a2 k1 f=x | c2 ret a2 ok d=E", "5 9", NULL },
+
 	/* --- ack_durable --- */
 	{ "what was acknowledged is replayed", ACK, CHECK_HOLDS, NULL,
 	  ACKED "c2 inv a2 k1 f=x | c2 ret a2 ok d=D", "", NULL },
@@ -150,6 +165,16 @@ static const struct story_row rows[] = {
 	  CHECK_VIOLATED, NULL,
 	  "c1 inv a1 k1 n=n1 | c2 inv a2 k2 n=n2 | "
 	  "c1 ret a1 ok d=D n=n9", "3 1", NULL },
+	{ "an answer that is not final and names another's effect", TALK,
+	  CHECK_VIOLATED, NULL,
+	  RAN "c2 inv a2 k2 | c2 ret a2 info how=whole s=200 "
+	  "mark=unprotected d=E of=e1", "6 5 1", NULL },
+	{ "a request without a key that is shown a run of somebody's", TALK,
+	  CHECK_VIOLATED, NULL,
+	  RAN "c2 inv a2 | c2 ret a2 ok mark= d=E of=e1", "6 5 1", NULL },
+	{ "a request without a key whose program was given one", TALK,
+	  CHECK_VIOLATED, NULL,
+	  RAN "c2 inv a2 | c2 ret a2 ok mark= d=E key=k1", "6 5", NULL },
 	{ "with one key there is nobody to be confused with", TALK,
 	  CHECK_UNEXERCISED, NULL,
 	  "c1 inv a1 k1 n=n1 | c1 ret a1 ok d=D key=k1 n=n1", "", NULL },
@@ -171,6 +196,11 @@ static const struct story_row rows[] = {
 	  "external",
 	  "c1 inv a1 k1 | c1 ret a1 info how=cut short | c1 inv a2 k1 | "
 	  "c1 ret a2 ok d=D", "", NULL },
+	{ "a run that was cut and an answer passed off as whole", PART,
+	  CHECK_VIOLATED, NULL,
+	  "c1 inv a1 k1 | h1 begin e1 k1 a1 | h1 commit e1 | "
+	  "g1 fault proc.kill | c1 ret a1 info how=whole s=200 "
+	  "mark=unrecorded d=D of=e1", "5 3", NULL },
 	{ "where nothing was cut nothing is said", PART, CHECK_UNEXERCISED,
 	  NULL, ACKED "c2 inv a2 k1 f=x | c2 ret a2 ok d=D of=e1", "", NULL },
 

@@ -303,7 +303,36 @@ static const struct story_row rows[] = {
 	{ "after its tombstone a key is another", GUARD, CHECK_UNEXERCISED,
 	  "once=50",
 	  RAN "c1 ret a1 ok d=D | @100 c2 inv a2 k1 f=y | h2 begin e2 k1 a2 |"
-	  " c2 ret a2 ok d=E", "", NULL },
+	  " c2 ret a2 ok d=E of=e2", "", NULL },
+	{ "the operator's word lets another body be the first", GUARD,
+	  CHECK_UNEXERCISED, NULL,
+	  "c1 inv a1 k1 f=x | h1 begin e1 k1 a1 | c1 ret a1 info | "
+	  "g1 fault operator.resolve k1 word=not-done | c2 inv a2 k1 f=y | "
+	  "h2 begin e2 k1 a2 | h2 commit e2 | c2 ret a2 ok d=E of=e2", "",
+	  NULL },
+	{ "but not one that was run before it", GUARD, CHECK_VIOLATED, NULL,
+	  "c1 inv a1 k1 f=x | h1 begin e1 k1 a1 | c1 ret a1 info | "
+	  "c2 inv a2 k1 f=y | h2 begin e2 k1 a2 | h2 commit e2 | "
+	  "c2 ret a2 info | g1 fault operator.resolve k1 word=not-done",
+	  "2 5 1 4", NULL },
+	{ "nor of another key", GUARD, CHECK_VIOLATED, NULL,
+	  "c3 inv a3 k2 f=x | c1 inv a1 k1 f=x | h1 begin e1 k1 a1 | "
+	  "c1 ret a1 info | g1 fault operator.resolve k2 word=not-done | "
+	  "c2 inv a2 k1 f=y | h2 begin e2 k1 a2 | c2 ret a2 info", "3 7 2 6",
+	  NULL },
+	{ "the second body is shown what the first's program said, marked as "
+	  "not recorded", GUARD, CHECK_VIOLATED, NULL,
+	  RAN "c2 inv a2 k1 f=y | c1 ret a1 ok d=D | c2 ret a2 info how=whole "
+	  "s=200 mark=unrecorded d=D of=e1", "7 5 2", NULL },
+	{ "or a piece of it", GUARD, CHECK_VIOLATED, NULL,
+	  RAN "c2 inv a2 k1 f=y | c1 ret a1 ok d=D | c2 ret a2 info how=cut "
+	  "of=e1", "7 5 2", NULL },
+	{ "a first try that left no run does not decide the body", GUARD,
+	  CHECK_HOLDS, NULL,
+	  "c1 inv a1 k1 f=y | c1 ret a1 info | c2 inv a2 k1 f=x | "
+	  "h2 begin e2 k1 a2 | h2 commit e2 | h2 end e2 | "
+	  "c2 ret a2 ok d=D of=e2 | c1 inv a3 k1 f=y | "
+	  "c1 ret a3 fail s=422 mark=mismatch", "", NULL },
 };
 
 int
