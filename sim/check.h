@@ -52,7 +52,8 @@ struct check_finding {
  * divergence_reported: log events "two-runs" and "unprotected" with k
  * storm_bounded: sends with script or k; inv's innocent; the heal
  * resolves: tries with audit for each key at each instance, tried again while
- *	they are busy; notes of leaks; the heal of all; end
+ *	they are busy, away or cut; its arbiter's store or ledger events at the
+ *	end; notes of leaks; the heal of all; end
  * new_keys_succeed: tries with fresh at each instance, tried again while they
  *	are busy or unavailable
  *

@@ -80,17 +80,80 @@ wrong(const struct check_view *v, const struct check_try *ack,
 	return NULL;
 }
 
+/* It came after it, while it is still to be known. */
+static bool
+is_later(const struct check_view *v, const struct check_try *ack,
+    const struct check_try *try)
+{
+	return ack != NULL && check_after(v, ack->ret, try->inv) &&
+	    !is_over(v, ack, try);
+}
+
+static void
+find_lost(const struct check_view *v, const struct check_try *ack,
+    const struct check_try *try, const char *what, struct check_finding *f)
+{
+	check_find(f, CHECK_VIOLATED, v->keys[try->key].name, "try %d had its "
+	    "final answer; try %d, after it, %s", ack->a, try->a, what);
+	check_find_event(f, ack->ret);
+	check_find_event(f, try->run != NULL ? try->run->first : try->ret);
+	check_find_event(f, try->inv);
+}
+
+/* In the end nothing excuses that it cannot be had; NULL: it can, or the
+   answer is somebody else's. */
+static const char *
+missing(const struct check_try *look)
+{
+	if (look->class == OUTCOME_OK || (look->class == OUTCOME_FAIL &&
+	    check_is(look->ret->mark, "withheld")))
+		return NULL;
+	return look->class == OUTCOME_INFO ?
+	    "got no answer when all was healed and quiet" :
+	    "was not served when all was healed and quiet";
+}
+
+/* false: there is something to be said. */
+static bool
+is_there_at_last(const struct check_view *v, struct arena *arena,
+    const struct check_try **first, struct check_finding *f)
+{
+	const struct check_try **looks, *open = NULL, *look, *ack;
+	size_t i, n = check_looks(v, arena, false, &looks);
+	const char *what;
+
+	for (i = 0; i < n; i++) {
+		look = looks[i];
+		ack = first[look->question];
+		if (!is_later(v, ack, look))
+			continue;
+		what = look->ret != NULL ? missing(look) : NULL;
+		if (look->ret == NULL || (what != NULL &&
+		    look->ret->t_ns < check_settled_ns(v)))
+			open = look;
+		else if (what != NULL) {
+			find_lost(v, ack, look, what, f);
+			return false;
+		}
+	}
+	if (open != NULL)
+		check_find_open(f, open);
+	return open == NULL;
+}
+
 /*
  * ack_durable (promise "kept"): once a client has read a final answer (class
  * ok), each later try of the same key and body gets that answer.  While a fault
  * lasts, and a lease, its grace and the next look at a store longer, it may be
  * told that it is in progress or not served (503, or no connection); never
  * unknown, never refused for good, never another answer, and it never runs.
- * Tries of the simulator's own, after all is healed and quiet, are such tries.
+ * And when all is healed and quiet the simulator's own last try of it at each
+ * instance gets it, whatever there was before.
  *
  * Only `ok` acknowledges: an answer that was sent and never read does not.  A
- * later `info` says nothing, but must not have run.  Kept is for `keep`, and
- * until the operator's word.  Exercised by a later try with an answer.
+ * later `info` says nothing, but must not have run, and is not enough in the
+ * end.  Kept is for `keep`, and until the operator's word.  Exercised by a
+ * later try with an answer.
  */
 void
 check_ack_durable(const struct check_view *v, struct check_finding *f)
@@ -103,24 +166,18 @@ check_ack_durable(const struct check_view *v, struct check_finding *f)
 	first = acknowledged(v, &arena);
 	for (try = v->tries; try < v->tries + v->tries_n; try++) {
 		ack = try->key != CHECK_NO_KEY ? first[try->question] : NULL;
-		if (ack == NULL || try->inv->i < ack->ret->i ||
-		    is_over(v, ack, try))
+		if (!is_later(v, ack, try))
 			continue;
 		what = wrong(v, ack, try);
 		exercised = exercised || (try->class != OUTCOME_INFO &&
 		    try->class != OUTCOME_NONE && try->ret->status > 0);
 		if (what == NULL)
 			continue;
-		check_find(f, CHECK_VIOLATED, v->keys[try->key].name,
-		    "try %d had its final answer; try %d, after it, %s",
-		    ack->a, try->a, what);
-		check_find_event(f, ack->ret);
-		check_find_event(f, try->run != NULL ? try->run->first :
-		    try->ret);
-		check_find_event(f, try->inv);
+		find_lost(v, ack, try, what, f);
 		goto out;
 	}
-	check_find_end(f, exercised);
+	if (is_there_at_last(v, &arena, first, f))
+		check_find_end(f, exercised);
 out:
 	arena_free(&arena);
 }

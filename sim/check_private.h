@@ -93,6 +93,10 @@ void check_by(const struct check_view *, enum plan_invariant,
 
 /* --- what a program has done (check_view.c) ------------------------------- */
 
+/* y came after x.  Live, equal times say nothing; in a model time stands still,
+   and the order of events is what there is. */
+bool check_after(const struct check_view *, const struct history_event *x,
+    const struct history_event *y);
 /* Its effect has happened: it committed; or, of a program that has none to
    commit, it came to its end. */
 const struct history_event *check_run_did(const struct check_view *,
@@ -152,11 +156,26 @@ bool check_lease_ended(const struct check_view *, size_t key,
 bool check_run_excused(const struct check_view *, const struct check_key *,
     size_t i);
 
+/* --- the last look (check_look.c) ----------------------------------------- */
+
+/*
+ * When all is healed and quiet the simulator asks for each key at each
+ * instance, and for fresh keys, and again while it gets no word.  What counts
+ * is the last such try of a key at an instance; of fresh keys, of an instance.
+ * How many; a key's are side by side, and so are those of an instance.
+ */
+size_t check_looks(const struct check_view *, struct arena *, bool fresh,
+    const struct check_try ***);
+/* From then on whatever a fault has left is over; without one, from the begin. */
+int64_t check_settled_ns(const struct check_view *);
+
 /* --- findings (check_find.c) ---------------------------------------------- */
 
 void check_find(struct check_finding *, enum check_said, const char *key,
     const char *format, ...) __attribute__((format(printf, 4, 5)));
 void check_find_event(struct check_finding *, const struct history_event *);
+/* Open, for that try has no end, or came too early. */
+void check_find_open(struct check_finding *, const struct check_try *);
 /* It holds: exercised, or not. */
 void check_find_end(struct check_finding *, bool exercised);
 bool check_is(const char *, const char *);	/* equal texts; NULL is none */

@@ -1,57 +1,7 @@
 /* SPDX-License-Identifier: ISC */
 #include "check_private.h"
 
-#include <stdlib.h>
-
-/* --- the last look -------------------------------------------------------- */
-
-/*
- * When all is healed and quiet the simulator asks for each key at each
- * instance, and for fresh keys, and again while it gets no word.  What counts
- * is the last such try of a key at an instance; of fresh keys, of an instance.
- */
-struct looks {
-	struct arena arena;
-	const struct check_try **all;	/* sorted: those that count are last */
-	size_t n;
-	bool fresh;
-};
-
-static int
-by_key(const void *a, const void *b)
-{
-	const struct check_try *const *x = a, *const *y = b;
-
-	if ((*x)->inv->fresh != (*y)->inv->fresh)
-		return (*x)->inv->fresh ? 1 : -1;
-	if (!(*x)->inv->fresh && (*x)->key != (*y)->key)
-		return (*x)->key < (*y)->key ? -1 : 1;
-	if ((*x)->gate != (*y)->gate)
-		return (*x)->gate < (*y)->gate ? -1 : 1;
-	return (*x)->inv->i < (*y)->inv->i ? -1 : (*x)->inv->i > (*y)->inv->i;
-}
-
-static void
-looks_make(struct looks *l, const struct check_view *v, bool fresh)
-{
-	const struct check_try *try;
-
-	*l = (struct looks){ .fresh = fresh };
-	l->all = arena_get(&l->arena, (v->tries_n + 1) * sizeof *l->all);
-	for (try = v->tries; try < v->tries + v->tries_n; try++)
-		if (try->inv->fresh == fresh && (fresh || try->inv->audit) &&
-		    try->key != CHECK_NO_KEY)
-			l->all[l->n++] = try;
-	if (l->n > 1)
-		qsort(l->all, l->n, sizeof *l->all, by_key);
-}
-
-static bool
-is_last(const struct looks *l, size_t i)
-{
-	return i + 1 == l->n || l->all[i + 1]->gate != l->all[i]->gate ||
-	    (!l->fresh && l->all[i + 1]->key != l->all[i]->key);
-}
+#include <string.h>
 
 /* What it says of the whole; the worst of all is kept. */
 enum look { LOOK_GOOD, LOOK_OPEN, LOOK_BAD };
@@ -93,23 +43,90 @@ may_go_on(const struct check_view *v, const struct check_key *key,
 	return false;
 }
 
+/* Not of the key, or of no word of idem's. */
+static bool
+is_no_word(const struct check_view *v, const struct check_try *try)
+{
+	return try->class == OUTCOME_INFO &&
+	    (try->ret->how != OUTCOME_WHOLE || (try->ret->mark == NULL &&
+	    !v->head->front)) && !(try->ret->how == OUTCOME_CUT &&
+	    v->head->handler_fails);
+}
+
+/* For now: nothing is said of the key. */
+static bool
+is_turned_away(const struct check_try *try)
+{
+	return try->class == OUTCOME_FAIL &&
+	    (try->ret->how == OUTCOME_REFUSED ||
+	    (check_is(try->ret->mark, "not-started") &&
+	    (try->ret->status == 503 || try->ret->status == 429)));
+}
+
 static enum look
 look_at(const struct check_view *v, const struct check_try *try)
 {
-	int64_t settled_ns = check_later(v->healed_ns, check_later(
+	int64_t leased_ns = check_later(v->healed_ns, check_later(
 	    check_ns(v->head->lease_ms), check_ns(v->head->grace_ms)));
-	bool no_word;
+	bool away, no_word;
+	int64_t at_ns;
 
 	if (try->ret == NULL)
 		return LOOK_OPEN;
-	no_word = try->class == OUTCOME_INFO &&
-	    try->ret->how == OUTCOME_TIMEOUT;
-	if (try->class != OUTCOME_BUSY && !no_word)
+	no_word = is_no_word(v, try);
+	away = is_turned_away(try);
+	if (try->class != OUTCOME_BUSY && !no_word && !away)
 		return LOOK_GOOD;
-	if ((no_word ? try->inv : try->ret)->t_ns < settled_ns ||
+	at_ns = (no_word ? try->inv : try->ret)->t_ns;
+	if (at_ns < (away ? check_settled_ns(v) : leased_ns) ||
 	    may_go_on(v, &v->keys[try->key], try->ret->t_ns))
 		return LOOK_OPEN;
 	return LOOK_BAD;
+}
+
+/* It says what the key has come to. */
+static bool
+tells(const struct check_view *v, const struct check_try *try)
+{
+	return try->ret != NULL && try->ret->status > 0 &&
+	    try->class != OUTCOME_FAIL && !is_no_word(v, try);
+}
+
+/*
+ * What stands in the arbiter in the end.  Of several servers one that knows
+ * better is enough: another may be behind.
+ */
+static bool
+stays_in_progress(const struct check_view *v, struct arena *arena,
+    struct check_finding *f)
+{
+	bool ledger = check_is(v->head->arbiter, "ledger");
+	const struct history_event *e = v->h->events, **last;
+	const struct history_event *end = e + v->h->n;
+	size_t key;
+
+	last = arena_get(arena, (v->keys_n + 1) * sizeof *last);
+	for (; e < end; e++) {
+		key = check_view_key(v, e->k);
+		if (e->kind != (ledger ? HISTORY_LEDGER : HISTORY_STORE) ||
+		    e->m != 0 || e->what == NULL || key == CHECK_NO_KEY)
+			continue;
+		if (last[key] == NULL || !check_is(e->what, "in progress") ||
+		    (ledger && !v->head->ledger_shared))
+			last[key] = e;
+	}
+	for (key = 0; key < v->keys_n; key++) {
+		e = last[key];
+		if (e == NULL || !check_is(e->what, "in progress") ||
+		    e->t_ns < check_settled_ns(v) ||
+		    may_go_on(v, &v->keys[key], e->t_ns))
+			continue;
+		check_find(f, CHECK_VIOLATED, e->k, "%s is still in progress "
+		    "in %s, after lease and grace", e->k, e->p);
+		check_find_event(f, e);
+		return true;
+	}
+	return false;
 }
 
 static bool
@@ -134,10 +151,11 @@ find_unsettled(const struct check_view *v, const struct check_try *try,
 {
 	const struct check_key *key = &v->keys[try->key];
 
-	check_find(f, CHECK_VIOLATED, key->name, "%s is still in progress at "
-	    "%s after lease and grace: try %d got %s", key->name,
-	    try->inv->to != NULL ? try->inv->to : "?", try->a,
-	    try->class == OUTCOME_BUSY ? "a busy answer" : "no answer");
+	check_find(f, CHECK_VIOLATED, key->name, "%s is %s at %s after lease "
+	    "and grace: try %d got %s", key->name, is_turned_away(try) ?
+	    "not served" : "still in progress", try->inv->to != NULL ?
+	    try->inv->to : "?", try->a, try->class == OUTCOME_BUSY ?
+	    "a busy answer" : is_turned_away(try) ? "a refusal" : "no answer");
 	check_find_event(f, try->ret);
 	if (key->runs_n > 0)
 		check_find_event(f, check_run_close(key->runs[key->runs_n -
@@ -155,73 +173,100 @@ without_end(const struct check_view *v)
 	return NULL;
 }
 
+/* A key that some client sent, and that was not looked at everywhere. */
+static const struct check_key *
+not_looked_at(const struct check_view *v, struct arena *arena,
+    const struct check_try **looks, size_t n)
+{
+	size_t *seen = arena_get(arena, (v->keys_n + 1) * sizeof *seen), i;
+
+	for (i = 0; i < n; i++)
+		seen[looks[i]->key]++;
+	for (i = 0; n > 0 && i < v->keys_n; i++)
+		if (v->keys[i].tries_n > 0 &&
+		    !v->keys[i].tries[0]->inv->audit &&
+		    seen[i] < v->head->gates)
+			return &v->keys[i];
+	return NULL;
+}
+
 /*
  * resolves (promise "settled"): when all faults have ended and lease and grace
  * are over, the simulator's own tries find no key in progress at any instance:
- * each is completed, unknown (which the operator can end) or free; and nothing
- * is left behind: no process, descriptor or claim.
+ * each is completed, unknown (which the operator can end) or free; its arbiter
+ * has it so in the end, too; and nothing is left behind: no process, descriptor
+ * or claim.
  *
  * A program of which nobody has seen the end, nor a reason for it (a kill, its
  * limit), may still run: then nothing is said, and neither while a try has no
- * end.  Of these tries `info` says nothing, but that a client waited in vain.
- * Exercised by such a try that got an answer.
+ * end, or a key was not looked at at each instance.  Of these tries `info` says
+ * nothing, but that a client waited in vain, or was sent away without a word;
+ * and who is not served at last has not found his key settled.  Exercised by
+ * such a try whose answer says what the key has come to.
  */
 void
 check_resolves(const struct check_view *v, struct check_finding *f)
 {
-	const struct check_try *open = without_end(v);
+	const struct check_try *open = without_end(v), **looks;
+	const struct check_key *key = NULL;
 	bool exercised = false, found;
-	struct looks l;
+	struct arena arena = { NULL };
+	size_t i, n = check_looks(v, &arena, false, &looks);
 	enum look look;
-	size_t i;
 
 	found = left_behind(v, f);
-	looks_make(&l, v, false);
-	for (i = 0; i < l.n && !found; i++) {
-		if (!is_last(&l, i))
-			continue;
-		look = look_at(v, l.all[i]);
-		exercised = exercised || (l.all[i]->ret != NULL &&
-		    l.all[i]->ret->status > 0);
+	for (i = 0; i < n && !found; i++) {
+		look = look_at(v, looks[i]);
+		exercised = exercised || tells(v, looks[i]);
 		if (look == LOOK_OPEN && open == NULL)
-			open = l.all[i];
+			open = looks[i];
 		found = look == LOOK_BAD;
 		if (found)
-			find_unsettled(v, l.all[i], f);
+			find_unsettled(v, looks[i], f);
 	}
-	if (!found && open != NULL) {
-		check_find(f, CHECK_OPEN, open->inv->k, open->ret == NULL ?
-		    "try %d has no end" : "try %d came too early to tell, or "
-		    "its program may still run", open->a);
-		check_find_event(f, open->ret != NULL ? open->ret : open->inv);
-	} else if (!found)
+	found = found || stays_in_progress(v, &arena, f);
+	if (!found && open == NULL)
+		key = not_looked_at(v, &arena, looks, n);
+	if (!found && open != NULL)
+		check_find_open(f, open);
+	else if (key != NULL)
+		check_find(f, CHECK_OPEN, key->name, "%s was not looked at at "
+		    "each of %zu instances", key->name, v->head->gates);
+	else if (!found)
 		check_find_end(f, exercised);
-	arena_free(&l.arena);
+	arena_free(&arena);
 }
 
 /* --- new_keys_succeed ----------------------------------------------------- */
 
-/* Its program's answer came whole, stored or not. */
+/* Its program's answer came whole, and idem says so. */
 static bool
 was_served(const struct check_view *v, const struct check_try *try)
 {
+	static const char *const marks[] = {
+		"unrecorded", "stored-without-body", "unprotected", "released"
+	};
+	size_t i;
+
 	if (try->class == OUTCOME_OK)
 		return true;
-	if (try->class != OUTCOME_INFO || try->ret->how != OUTCOME_WHOLE)
+	if (try->class != OUTCOME_INFO || try->ret->how != OUTCOME_WHOLE ||
+	    try->ret->mark == NULL)
 		return false;
-	return !check_is(try->ret->mark, "unknown") || v->head->handler_fails;
+	for (i = 0; i < sizeof marks / sizeof *marks; i++)
+		if (strcmp(try->ret->mark, marks[i]) == 0)
+			return true;
+	return strcmp(try->ret->mark, "unknown") == 0 && v->head->handler_fails;
 }
 
 static enum look
 fresh_look(const struct check_view *v, const struct check_try *try)
 {
-	int64_t settled_ns = check_later(v->healed_ns, check_linger_ns(v));
-
 	if (try->ret == NULL)
 		return LOOK_OPEN;
 	if (was_served(v, try))
 		return LOOK_GOOD;
-	if (try->ret->t_ns < settled_ns && v->faults_n > 0)
+	if (try->ret->t_ns < check_settled_ns(v))
 		return LOOK_OPEN;
 	/* It may take longer than its client waits. */
 	if (try->class == OUTCOME_INFO && try->ret->how != OUTCOME_WHOLE &&
@@ -236,41 +281,38 @@ fresh_look(const struct check_view *v, const struct check_try *try)
  * has heard is served by each instance.
  *
  * An `info` try whose program ran says nothing: it may take longer than its
- * client waits; one whose program never ran was not served.  Exercised by a try
- * of a fresh key.
+ * client waits; one whose program never ran was not served, nor one whose
+ * answer does not say what happened.  Where not each instance was asked it
+ * cannot be said.  Exercised by a try of a fresh key.
  */
 void
 check_new_keys_succeed(const struct check_view *v, struct check_finding *f)
 {
-	const struct check_try *open = NULL, *try;
-	struct looks l;
+	const struct check_try *open = NULL, **looks;
+	struct arena arena = { NULL };
+	size_t i, n = check_looks(v, &arena, true, &looks);
 	enum look look;
-	size_t i;
 
-	looks_make(&l, v, true);
-	check_find_end(f, l.n > 0);
-	for (i = 0; i < l.n; i++) {
-		if (!is_last(&l, i))
-			continue;
-		try = l.all[i];
-		look = fresh_look(v, try);
+	check_find_end(f, n > 0);
+	if (n > 0 && n < v->head->gates)
+		check_find(f, CHECK_OPEN, NULL, "%zu of %zu instances were "
+		    "asked for a fresh key", n, v->head->gates);
+	for (i = 0; i < n; i++) {
+		look = fresh_look(v, looks[i]);
 		if (look == LOOK_OPEN)
-			open = try;
+			open = looks[i];
 		if (look != LOOK_BAD)
 			continue;
-		check_find(f, CHECK_VIOLATED, try->inv->k, "a fresh key was "
-		    "not served at %s: try %d was %s", try->inv->to != NULL ?
-		    try->inv->to : "?", try->a, outcome_text(try->class));
-		check_find_event(f, try->ret);
-		check_find_event(f, try->inv);
+		check_find(f, CHECK_VIOLATED, looks[i]->inv->k, "a fresh key "
+		    "was not served at %s: try %d was %s",
+		    looks[i]->inv->to != NULL ? looks[i]->inv->to : "?",
+		    looks[i]->a, outcome_text(looks[i]->class));
+		check_find_event(f, looks[i]->ret);
+		check_find_event(f, looks[i]->inv);
 		open = NULL;
 		break;
 	}
-	if (open != NULL) {
-		check_find(f, CHECK_OPEN, open->inv->k, open->ret == NULL ?
-		    "try %d has no end" : "try %d came too early to tell, or "
-		    "its program may still run", open->a);
-		check_find_event(f, open->ret != NULL ? open->ret : open->inv);
-	}
-	arena_free(&l.arena);
+	if (open != NULL)
+		check_find_open(f, open);
+	arena_free(&arena);
 }

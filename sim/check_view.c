@@ -234,6 +234,14 @@ check_view_run(const struct check_view *v, const char *id)
 	return w->kind != 0 ? &v->runs[w->number] : NULL;
 }
 
+bool
+check_after(const struct check_view *v, const struct history_event *x,
+    const struct history_event *y)
+{
+	return check_is(v->head->mode, "model") ? y->i > x->i :
+	    y->t_ns > x->t_ns;
+}
+
 const struct history_event *
 check_run_did(const struct check_view *v, const struct check_run *run)
 {

@@ -33,7 +33,8 @@
  * are numbered from 1 as they stand, where times do not go back.
  *
  * head: words such as retry=3 (on_unknown and its number), probe, lease=1000
- * grace= wait= limit= keep= once= probe_ms= arbiter=redis outage=pass gates=2
+ * grace= wait= limit= keep= once= probe_ms= mode=model arbiter=redis outage=pass
+ * gates=2
  * apart (a ledger each) front fails external business runs=1 runs+lease_expiry=1
  * ops= queue= goodput= p99= holds=at_most_once relaxed= violates=
  * blames=client, and for each fault of the plan fault=proc.kill (maybe=,

@@ -97,7 +97,11 @@ head_word(struct history *h, const char *word)
 	if ((value = story_after(word, "retry")) != NULL) {
 		head->on_unknown = "retry";
 		head->retries = (unsigned)atoll(value);
-	} else if ((value = story_after(word, "arbiter")) != NULL)
+	} else if ((value = story_after(word, "gates")) != NULL)
+		head->gates = (size_t)atoll(value);
+	else if ((value = story_after(word, "mode")) != NULL)
+		head->mode = history_text(h, value);
+	else if ((value = story_after(word, "arbiter")) != NULL)
 		head->arbiter = history_text(h, value);
 	else if ((value = story_after(word, "outage")) != NULL)
 		head->on_outage = history_text(h, value);
@@ -141,7 +145,7 @@ story_head(struct history *h, const char *at)
 		.run = 1, .arbiter = "ledger", .on_unknown = "block",
 		.on_outage = "reject", .lease_ms = 1000, .grace_ms = 100,
 		.wait_ms = 1000, .limit_ms = 5000, .probe_ms = 1000,
-		.keep_ms = 86400000, .once_ms = 691200000, .gates = 2,
+		.keep_ms = 86400000, .once_ms = 691200000,
 		.handler_answers = true, .ledger_shared = true
 	};
 	while (story_next(&at, word))

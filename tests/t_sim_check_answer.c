@@ -134,6 +134,38 @@ static const struct story_row rows[] = {
 	  ACKED "c2 inv a2 k1 f=x | c2 ret a2 fail s=409 mark=withheld", "",
 	  NULL },
 
+	{ "a try at the very moment of the answer is not after it", ACK,
+	  CHECK_UNEXERCISED, NULL,
+	  RAN "@50 c1 ret a1 ok d=D | @50 c2 inv a2 k1 f=x | c2 ret a2 busy",
+	  "", NULL },
+	{ "but in a model, whose time stands still, it is", ACK,
+	  CHECK_VIOLATED, "mode=model",
+	  RAN "@50 c1 ret a1 ok d=D | @50 c2 inv a2 k1 f=x | c2 ret a2 busy",
+	  "5 7 6", NULL },
+	{ "in the end each instance has it", ACK, CHECK_HOLDS, NULL,
+	  "a fault store.kill | " ACKED "- heal | "
+	  "@500 u inv a2 k1 f=x >g1 audit | u ret a2 ok d=D | "
+	  "u inv a3 k1 f=x >g2 audit | u ret a3 info how=cut | "
+	  "u inv a4 k1 f=x >g2 audit | u ret a4 ok d=D", "", NULL },
+	{ "in the end one instance hangs up on who asks", ACK,
+	  CHECK_VIOLATED, NULL,
+	  "g2 fault proc.kill | " ACKED "- heal | "
+	  "@5000 u inv a2 k1 f=x >g1 audit | u ret a2 ok d=D | "
+	  "u inv a3 k1 f=x >g2 audit | u ret a3 info how=cut", "6 11 10",
+	  NULL },
+	{ "in the end one does not serve it, though it may take so long", ACK,
+	  CHECK_OPEN, "probe_ms=9000",
+	  "a fault store.kill | " ACKED "- heal | "
+	  "@5000 u inv a2 k1 f=x >g1 audit | u ret a2 fail", "9", NULL },
+	{ "in the end one says that it is in progress", ACK, CHECK_VIOLATED,
+	  NULL,
+	  "a fault store.kill | " ACKED "- heal | "
+	  "@1200 u inv a2 k1 f=x >g1 audit | u ret a2 busy", "6 9 8", NULL },
+	{ "of another body's answer nothing is asked in the end", ACK,
+	  CHECK_UNEXERCISED, NULL,
+	  ACKED "- heal | @5000 u inv a2 k1 f=y >g1 audit | "
+	  "u ret a2 fail s=422 mark=mismatch", "", NULL },
+
 	/* --- no_cross_talk --- */
 	{ "answers name their own keys and nonces", TALK, CHECK_HOLDS, NULL,
 	  "c1 inv a1 k1 n=n1 | c2 inv a2 k2 n=n2 | "
@@ -255,7 +287,7 @@ static const struct story_row rows[] = {
 	  "c2 inv a2 k1 | h2 begin e2 k1 a2 x2 | h1 commit e1 | h1 end e1 | "
 	  "c1 ret a1 ok d=D of=e1", "5 8 6", NULL },
 	{ "of two ledgers each counts its own attempts", LATE, CHECK_HOLDS,
-	  "retry=3 apart",
+	  "retry=3 apart gates=2",
 	  ACKED "c2 inv a2 k1 | g1 send m1 claim k1 tok=A.0 >a | a store m1 "
 	  "claim k1 WON | h2 begin e2 k1 a2 x2 | g1 send m2 complete k1 "
 	  "tok=A.1 >a | a store m2 complete k1 WRITTEN", "", NULL },

@@ -171,6 +171,62 @@ static const struct story_row rows[] = {
 	{ "a try without an end leaves it open", RESOLVES, CHECK_OPEN, NULL,
 	  RAN "c2 inv a3 k1 | @5000 u inv a2 k1 >g1 audit | u ret a2 ok d=D",
 	  "6", NULL },
+	{ "a key at which one is sent away without a word", RESOLVES,
+	  CHECK_VIOLATED, NULL,
+	  "c1 inv a1 k1 | h1 begin e1 k1 a1 on=g1 | g1 fault proc.kill | "
+	  "c1 ret a1 info | - heal | @5000 u inv a2 k1 >g1 audit | "
+	  "u ret a2 info how=cut", "7 2", NULL },
+	{ "but a program that ends badly by plan may do that", RESOLVES,
+	  CHECK_UNEXERCISED, "fails",
+	  "c1 inv a1 k1 | h1 begin e1 k1 a1 on=g1 | c1 ret a1 info | - heal | "
+	  "@5000 u inv a2 k1 >g1 audit | u ret a2 info how=cut", "", NULL },
+	{ "an answer without a word of idem's is none", RESOLVES,
+	  CHECK_VIOLATED, NULL,
+	  RAN "- heal | @5000 u inv a2 k1 >g1 audit | u ret a2 info how=whole "
+	  "s=500", "8 3", NULL },
+	{ "a key that is not served for ever", RESOLVES, CHECK_VIOLATED, NULL,
+	  RAN "g1 fault proc.kill | - heal | @5000 u inv a2 k1 >g1 audit | "
+	  "u ret a2 fail", "9 3", NULL },
+	{ "an instance that takes no connection", RESOLVES, CHECK_VIOLATED,
+	  NULL,
+	  RAN "g1 fault proc.kill | - heal | @5000 u inv a2 k1 >g1 audit | "
+	  "u ret a2 fail how=refused", "9 3", NULL },
+	{ "it may take so long to see that a store is there again", RESOLVES,
+	  CHECK_OPEN, "probe_ms=9000",
+	  RAN "a fault store.kill | - heal | @5000 u inv a2 k1 >g1 audit | "
+	  "u ret a2 fail", "9", NULL },
+	{ "a refusal for the body says nothing of the key", RESOLVES,
+	  CHECK_UNEXERCISED, NULL,
+	  RAN "- heal | @5000 u inv a2 k1 >g1 audit | u ret a2 fail s=422 "
+	  "mark=mismatch", "", NULL },
+	{ "the ledger has it in progress, whatever was answered", RESOLVES,
+	  CHECK_VIOLATED, NULL,
+	  RAN "- heal | @5000 u inv a2 k1 >g1 audit | u ret a2 unknown | "
+	  "L ledger k1 in-progress", "9", NULL },
+	{ "what a ledger has that is no arbiter is not asked", RESOLVES,
+	  CHECK_HOLDS, "arbiter=redis",
+	  RAN "- heal | @5000 u inv a2 k1 >g1 audit | u ret a2 unknown | "
+	  "L ledger k1 in-progress | a record k1 unknown", "", NULL },
+	{ "the server has it in progress", RESOLVES, CHECK_VIOLATED,
+	  "arbiter=redis",
+	  RAN "- heal | @5000 u inv a2 k1 >g1 audit | u ret a2 unknown | "
+	  "a record k1 in-progress", "9", NULL },
+	{ "of two servers one may be behind", RESOLVES, CHECK_HOLDS,
+	  "arbiter=redis",
+	  RAN "- heal | @5000 u inv a2 k1 >g1 audit | u ret a2 ok d=D | "
+	  "a record k1 completed | b record k1 in-progress", "", NULL },
+	{ "of two ledgers none may be", RESOLVES, CHECK_VIOLATED,
+	  "apart gates=1",
+	  RAN "- heal | @5000 u inv a2 k1 >g1 audit | u ret a2 ok d=D | "
+	  "L ledger k1 completed | M ledger k1 in-progress", "10", NULL },
+	{ "a key that was looked at at one of two instances", RESOLVES,
+	  CHECK_OPEN, "gates=2",
+	  RAN "- heal | @5000 u inv a2 k1 >g1 audit | u ret a2 ok d=D", "",
+	  NULL },
+	{ "a key that was not looked at, though another was", RESOLVES,
+	  CHECK_OPEN, "gates=1",
+	  "c1 inv a3 k2 | c1 ret a3 info | " RAN "- heal | "
+	  "@5000 u inv a2 k1 >g1 audit | u ret a2 ok d=D", "", NULL },
 	{ "without a look nothing is said", RESOLVES, CHECK_UNEXERCISED, NULL,
 	  RAN, "", NULL },
 
@@ -207,6 +263,16 @@ static const struct story_row rows[] = {
 	{ "but not for ever", FRESH, CHECK_VIOLATED, "probe_ms=10000",
 	  "a fault store.kill | - heal | @15000 u inv a1 k1 >g1 fresh | "
 	  "u ret a1 fail", "4 3", NULL },
+	{ "an answer that does not say what happened serves nobody", FRESH,
+	  CHECK_VIOLATED, NULL,
+	  "u inv a1 k1 >g1 fresh | u ret a1 info how=whole s=500", "2 1",
+	  NULL },
+	{ "nor does one in a word that is not idem's", FRESH, CHECK_VIOLATED,
+	  NULL,
+	  "u inv a1 k1 >g1 fresh | u ret a1 info how=whole s=200 mark=later",
+	  "2 1", NULL },
+	{ "one of two instances was not asked", FRESH, CHECK_OPEN, "gates=2",
+	  "u inv a1 k1 >g1 fresh | u ret a1 ok d=D", "", NULL },
 	{ "without a fresh key nothing is said", FRESH, CHECK_UNEXERCISED,
 	  NULL, RAN, "", NULL },
 };
