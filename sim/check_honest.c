@@ -159,6 +159,9 @@ struct owners {
 	size_t open;		/* so many now */
 	const struct check_try *first;	/* of all */
 	const struct history_event *left;	/* when the last one left */
+	int64_t till_ns;	/* for so long one may have it whose client has
+				   gone */
+	bool excused;		/* a fault may have left a claim of it */
 };
 
 /*
@@ -173,16 +176,38 @@ may_own(const struct check_try *try)
 	    check_is(try->ret->mark, "not-started"));
 }
 
+/*
+ * Its client has gone, its run goes on, and then what is to be written of it.
+ * Who has no run by then waits, and has not got it, or has just lost it.
+ */
+static int64_t
+owns_till_ns(const struct check_view *v, const struct check_try *try)
+{
+	int64_t linger_ns = check_linger_ns(v);
+	const struct check_run *run = try->run;
+
+	if (v->runs_n == 0)
+		return INT64_MAX;
+	if (run == NULL)
+		return check_later(try->ret->t_ns, linger_ns);
+	if (run->end != NULL)
+		return check_later(run->end->t_ns, linger_ns);
+	return check_later(check_later(run->first->t_ns,
+	    check_ns(v->head->limit_ms)), linger_ns);
+}
+
 static bool
 is_explained(const struct check_view *v, const struct check_try *try,
-    const struct owners *o)
+    struct owners *o)
 {
-	if (o->open > 0 || (o->left != NULL && o->left->i >= try->inv->i))
+	if (o->open > 0 || (o->left != NULL && o->left->i >= try->inv->i) ||
+	    o->till_ns >= try->inv->t_ns)
 		return true;
 	/* A claim that a fault kept from being taken back, or that a store has
 	   again from its past. */
-	return o->first != NULL && check_fault_within(v, o->first->inv->t_ns,
-	    try->ret->t_ns, check_linger_ns(v)) != NULL;
+	o->excused = o->excused || (o->first != NULL && check_fault_reached(v,
+	    &v->keys[try->key], o->first->inv->t_ns, try->ret->t_ns) != NULL);
+	return o->excused;
 }
 
 static void
@@ -202,16 +227,21 @@ static bool
 own(const struct check_view *v, const struct check_try *try,
     const struct history_event *e, struct owners *o)
 {
+	int64_t till_ns;
+
 	if (try->class == OUTCOME_BUSY)
 		return try->inv == e || is_explained(v, try, o);
 	if (!may_own(try))
 		return true;
-	if (try->inv == e) {
+	if (try->inv == e && o->first == NULL)
+		o->first = try;
+	if (try->class == OUTCOME_INFO) {
+		till_ns = owns_till_ns(v, try);
+		if (till_ns > o->till_ns)
+			o->till_ns = till_ns;
+	} else if (try->inv == e)
 		o->open++;
-		if (o->first == NULL)
-			o->first = try;
-	} else if (try->class != OUTCOME_INFO) {
-		/* Of an info try the client has left, the claim has not. */
+	else {
 		o->open--;
 		o->left = e;
 	}
@@ -223,12 +253,13 @@ own(const struct check_view *v, const struct check_try *try,
  * told so because another try of it may have owned it at some moment between
  * its question and the answer: one with a final answer, one that was not
  * started (it may have had it until then), or one that came to no answer.
- * Where a fault struck since the key was first owned, a claim may stand for
- * longer than its try.  Other busy tries explain nothing: a gate must not be
- * busy against a claim of its own that it has lost sight of.
+ * Where a fault has reached the key since it was first owned, a claim may stand
+ * for longer than its try.  Other busy tries explain nothing: a gate must not
+ * be busy against a claim of its own that it has lost sight of.
  *
- * `info` tries own it from their begin on without end.  Exercised by a busy
- * answer.
+ * `info` tries own it from their begin on until their program has ended, or has
+ * come to its limit, and a lease and its grace longer; without a run for so
+ * long after they were given up.  Exercised by a busy answer.
  */
 void
 check_busy_honest(const struct check_view *v, struct check_finding *f)
