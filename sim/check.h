@@ -43,8 +43,8 @@ struct check_finding {
  *	tries with audit
  * no_false_definite, fingerprint_guard, no_partial_success: effects with a
  * no_cross_talk: inv's nonce, ret's says_*
- * late_completer_harmless: send, recv, store of claims and completions with k
- *	and token; effects' attempt
+ * late_completer_harmless: send, recv, store of what is done to records with k
+ *	and token; effects' attempt; faults of operators
  * unknown_honest, busy_honest: faults with gate and by_ms, heals, effects with
  *	gate, notes of stalls
  * answers_honest: ret's status, mark, retry_after_s

@@ -96,18 +96,46 @@ taken_over(const struct frames *fr, const struct late_key *key,
 	return by;
 }
 
+/* What only a key's owner may do with it; NULL: it is something else. */
+static const char *
+deed_of(const struct history_event *e)
+{
+	static const struct {
+		const char *script, *deed;
+	} deeds[] = {
+		{ "complete", "completion" }, { "release", "release" },
+		{ "renew", "renewal" }, { "unknown", "end as unknown" }
+	};
+	size_t i;
+
+	for (i = 0; i < sizeof deeds / sizeof *deeds; i++)
+		if (check_is(e->script, deeds[i].script))
+			return deeds[i].deed;
+	return NULL;
+}
+
+/* A claim goes through, or the operator settles it: it is another's. */
+static bool
+wins(const struct history_event *e)
+{
+	if (check_is(e->script, "settle"))
+		return strcmp(e->code, "WRITTEN") == 0;
+	return check_is(e->script, "claim") && (strcmp(e->code, "WON") == 0 ||
+	    strcmp(e->code, "OURS") == 0);
+}
+
 static void
 find_late(const struct history_event *e, const char *token,
     const struct win *by, struct check_finding *f)
 {
-	check_find(f, CHECK_VIOLATED, e->k, "%s accepted a completion of %s "
-	    "by %.12s, though %.12s had taken it over", e->p, e->k, token,
-	    by->token);
+	check_find(f, CHECK_VIOLATED, e->k, "%s accepted the %s of %s by "
+	    "%.12s, though %.12s had taken it over", e->p, deed_of(e), e->k,
+	    token, by->token);
 	check_find_event(f, by->reply);
 	check_find_event(f, e);
 }
 
-/* Of a claim: who owns it; of a completion: whether he does.  false: not. */
+/* Of a claim: who owns it; of an owner's deed: whether he does.  false: not. */
 static bool
 on_reply(struct frames *fr, const struct history_event *e,
     struct check_finding *f)
@@ -125,17 +153,18 @@ on_reply(struct frames *fr, const struct history_event *e,
 		return true;
 	token = e->token != NULL ? e->token : m->sent->token;
 	key = &fr->keys[number];
-	if (token != NULL && check_is(e->script, "claim") &&
-	    (strcmp(e->code, "WON") == 0 || strcmp(e->code, "OURS") == 0))
-		*(struct win *)arena_more(&fr->arena, &key->wins, &key->n,
-		    sizeof *key->wins) = (struct win){ e, token, m->passed };
-	if (token == NULL || !check_is(e->script, "complete"))
+	if (token == NULL)
 		return true;
-	fr->exercised = fr->exercised || fr->v->keys[number].tries_n > 1;
-	if (strcmp(e->code, "WRITTEN") == 0)
+	if (deed_of(e) != NULL && (strcmp(e->code, "WRITTEN") == 0 ||
+	    strcmp(e->code, "RENEWED") == 0))
 		by = taken_over(fr, key, e, token, m->passed);
 	if (by != NULL)
 		find_late(e, token, by, f);
+	fr->exercised = fr->exercised || (check_is(e->script, "complete") &&
+	    fr->v->keys[number].tries_n > 1);
+	if (wins(e))
+		*(struct win *)arena_more(&fr->arena, &key->wins, &key->n,
+		    sizeof *key->wins) = (struct win){ e, token, m->passed };
 	return by == NULL;
 }
 
@@ -148,7 +177,7 @@ may_forget(const struct check_view *v, const struct history_event *e)
 	if (act == NULL && e->fault >= 0 &&
 	    (size_t)e->fault < v->head->faults_n)
 		act = v->head->faults[e->fault].act;
-	return act != NULL && strncmp(act, "store.", 6) == 0;
+	return act != NULL && e->gate == NULL && check_act_forgets(act);
 }
 
 static void
@@ -194,20 +223,22 @@ servers_agree(struct frames *fr, struct check_finding *f)
 
 /* --- as clients saw it ---------------------------------------------------- */
 
-/* It may have a past in which the later attempt never was; or there is more
-   than one of it, and each counts for itself. */
+/*
+ * It may have a past in which the later attempt never was; or there is more
+ * than one of it, and each counts for itself.  A ledger never forgets, not even
+ * without power.
+ */
 static bool
 arbiter_may_forget(const struct check_view *v)
 {
-	bool ledger = check_is(v->head->arbiter, "ledger");
 	bool falls_back = !check_is(v->head->on_outage, "reject");
 	const struct check_fault *fault = v->faults;
 
-	if (ledger && !v->head->ledger_shared && v->head->gates > 1)
-		return true;
+	if (check_is(v->head->arbiter, "ledger"))
+		return !v->head->ledger_shared && v->head->gates > 1;
 	for (; fault < v->faults + v->faults_n; fault++)
-		if (ledger ? check_fault_is(fault, "disk") :
-		    check_fault_is(fault, "store") ||
+		if ((fault->event->gate == NULL &&
+		    check_act_forgets(fault->act)) ||
 		    (falls_back && fault->cuts))
 			return true;
 	return false;
@@ -234,6 +265,41 @@ last_attempts(const struct check_view *v, struct arena *arena)
 }
 
 static bool
+is_outrun(const struct check_view *v, const struct check_try *try,
+    const struct check_run *run, const struct check_run *last,
+    struct check_finding *f)
+{
+	if (attempt_of(run) >= attempt_of(last))
+		return false;
+	check_find(f, CHECK_VIOLATED, v->keys[try->key].name, "%s of attempt "
+	    "%d was stored, though attempt %d had taken %s over", run->id,
+	    attempt_of(run), attempt_of(last), v->keys[try->key].name);
+	check_find_event(f, last->first);
+	check_find_event(f, try->ret);
+	check_find_event(f, check_run_close(run));
+	return true;
+}
+
+/* The operator had settled it before this was asked, and not with that. */
+static bool
+is_settled(const struct check_view *v, const struct check_try *try,
+    const struct check_run *run, struct check_finding *f)
+{
+	int64_t asked_ns = try->inv->t_ns;
+
+	if (asked_ns <= run->first->t_ns || !check_fault_operator(v, try->key,
+	    run->first->t_ns, asked_ns - 1))
+		return false;
+	check_find(f, CHECK_VIOLATED, v->keys[try->key].name, "%s is the final "
+	    "answer to try %d, though the operator had settled %s since it "
+	    "began", run->id, try->a, v->keys[try->key].name);
+	check_find_event(f, try->ret);
+	check_find_event(f, try->inv);
+	check_find_event(f, run->first);
+	return true;
+}
+
+static bool
 answers_agree(struct frames *fr, struct check_finding *f)
 {
 	const struct check_view *v = fr->v;
@@ -248,32 +314,27 @@ answers_agree(struct frames *fr, struct check_finding *f)
 			continue;
 		fr->exercised = fr->exercised ||
 		    v->keys[try->key].tries_n > 1;
-		if (attempt_of(run) >= attempt_of(last[try->key]))
-			continue;
-		check_find(f, CHECK_VIOLATED, v->keys[try->key].name, "%s of "
-		    "attempt %d was stored, though attempt %d had taken %s "
-		    "over", run->id, attempt_of(run),
-		    attempt_of(last[try->key]), v->keys[try->key].name);
-		check_find_event(f, last[try->key]->first);
-		check_find_event(f, try->ret);
-		check_find_event(f, check_run_close(run));
-		return false;
+		if (is_outrun(v, try, run, last[try->key], f) ||
+		    is_settled(v, try, run, f))
+			return false;
 	}
 	return true;
 }
 
 /*
  * late_completer_harmless (promise "same answer"): a completion by somebody who
- * does not own the key any more changes nothing.  Seen at servers: none is
- * accepted after a claim by another owner went through there, which took over
- * from its sender.  Seen by clients: no final answer names a run whose key was
- * run again for a later attempt; for then its completion came too late.
+ * does not own the key any more changes nothing; nor does his release, his
+ * renewal, or what is said of him.  Seen at servers: none is accepted after a
+ * claim by another owner went through there, or the operator settled it, which
+ * took over from its sender.  Seen by clients: no final answer names a run
+ * whose key was run again for a later attempt, or that the operator had settled
+ * before it was asked for; for then its completion came too late.
  *
  * A command that was held and came late counts as any other.  Where the order
  * of two commands is not known, or a server may have another past since (a
- * fault of it), nothing is said.  `info` is passed over.  Exercised by a
- * completion, or a final answer that names a run, of a key that more than one
- * try asked for.
+ * fault that makes it forget), nothing is said.  `info` is passed over.
+ * Exercised by a completion, or a final answer that names a run, of a key that
+ * more than one try asked for.
  */
 void
 check_late_completer_harmless(const struct check_view *v,

@@ -275,6 +275,50 @@ static const struct story_row rows[] = {
 	  "m2 claim k1 WON | g1 send m3 claim k1 tok=A.2 >a | a store m3 "
 	  "claim k1 WON | g1 send m4 complete k1 tok=A.3 >a | a store m4 "
 	  "complete k1 WRITTEN", "", NULL },
+	{ "a slow server forgets nothing", LATE, CHECK_VIOLATED,
+	  "arbiter=redis retry=3",
+	  "c1 inv a1 k1 | g1 send m1 claim k1 tok=A.0 >a | a store m1 claim "
+	  "k1 WON | c2 inv a2 k1 | g2 send m2 claim k1 tok=B.1 >a | a store "
+	  "m2 claim k1 WON | g1 fault store.slow | g1 send m3 complete k1 "
+	  "tok=A.1 >a | a store m3 complete k1 WRITTEN", "6 9", NULL },
+	{ "one who lost the key gives it back to others", LATE,
+	  CHECK_VIOLATED, "arbiter=redis retry=3",
+	  "c1 inv a1 k1 | g1 send m1 claim k1 tok=A.0 >a | a store m1 claim "
+	  "k1 WON | c2 inv a2 k1 | g2 send m2 claim k1 tok=B.1 >a | a store "
+	  "m2 claim k1 WON | g1 send m3 release k1 tok=A.1 >a | a store m3 "
+	  "release k1 WRITTEN", "6 8", NULL },
+	{ "or renews it", LATE, CHECK_VIOLATED, "arbiter=redis retry=3",
+	  "c1 inv a1 k1 | g1 send m1 claim k1 tok=A.0 >a | a store m1 claim "
+	  "k1 WON | c2 inv a2 k1 | g2 send m2 claim k1 tok=B.1 >a | a store "
+	  "m2 claim k1 WON | g1 send m3 renew k1 tok=A.1 >a | a store m3 "
+	  "renew k1 RENEWED", "6 8", NULL },
+	{ "who owns it may give it back", LATE, CHECK_UNEXERCISED,
+	  "arbiter=redis retry=3",
+	  "c1 inv a1 k1 | g1 send m1 claim k1 tok=A.0 >a | a store m1 claim "
+	  "k1 WON | c2 inv a2 k1 | g1 send m3 release k1 tok=A.1 >a | a store "
+	  "m3 release k1 WRITTEN | g2 send m2 claim k1 tok=B.1 >a | a store "
+	  "m2 claim k1 WON", "", NULL },
+	{ "a completion after the operator has settled it", LATE,
+	  CHECK_VIOLATED, "arbiter=redis",
+	  "c1 inv a1 k1 | g1 send m1 claim k1 tok=A.0 >a | a store m1 claim "
+	  "k1 WON | c2 inv a2 k1 | g2 send m2 settle k1 tok=O.1 >a | a store "
+	  "m2 settle k1 WRITTEN | g1 send m3 complete k1 tok=A.1 >a | a store "
+	  "m3 complete k1 WRITTEN", "6 8", NULL },
+	{ "the answer of a run that the operator had settled", LATE,
+	  CHECK_VIOLATED, NULL,
+	  "c1 inv a1 k1 | h1 begin e1 k1 a1 | c1 ret a1 info | "
+	  "g1 fault operator.resolve k1 word=done | h1 commit e1 | h1 end e1 |"
+	  " c2 inv a2 k1 | c2 ret a2 ok d=D of=e1", "8 7 2", NULL },
+	{ "who had asked before may have it still", LATE, CHECK_HOLDS, NULL,
+	  "c1 inv a1 k1 | h1 begin e1 k1 a1 | c1 ret a1 info | "
+	  "c2 inv a2 k1 | h1 commit e1 | h1 end e1 | "
+	  "g1 fault operator.resolve k1 word=forget | "
+	  "c2 ret a2 ok d=D of=e1", "", NULL },
+	{ "a ledger that lost its power has not lost its past", LATE,
+	  CHECK_VIOLATED, "retry=3",
+	  "c1 inv a1 k1 | h1 begin e1 k1 a1 | g1 fault disk.power_loss | "
+	  "c2 inv a2 k1 | h2 begin e2 k1 a2 x2 | h1 commit e1 | h1 end e1 | "
+	  "c1 ret a1 ok d=D of=e1", "5 8 6", NULL },
 	{ "the answer is that of the last attempt", LATE, CHECK_HOLDS,
 	  "retry=3",
 	  "c1 inv a1 k1 | h1 begin e1 k1 a1 | g1 fault proc.pause | "
