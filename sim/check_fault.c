@@ -165,9 +165,7 @@ check_fault_is(const struct check_fault *fault, const char *family)
 bool
 check_fault_kills(const struct check_fault *fault)
 {
-	enum family family = family_of(fault->act);
-
-	return family == PROC || family == OTHER ||
+	return *fault->act == '\0' || strcmp(fault->act, "proc.kill") == 0 ||
 	    strcmp(fault->act, "disk.power_loss") == 0;
 }
 

@@ -6,33 +6,61 @@
 /* --- ledger_store_agree --------------------------------------------------- */
 
 struct record {			/* of a key, in the end */
-	const struct history_event *cached;	/* completed, in a store */
 	const struct history_event *known;	/* what a ledger has: the best
 						   of all of them */
+	bool answers;		/* one of them has had the answer */
+	int attempt;		/* of that, if all say so; 0: not known */
+	bool differ;		/* they have those of different attempts */
 };
 
 /* A ledger that has had the answer, even if it has forgotten it since. */
 static bool
 has_had(const struct history_event *e)
 {
-	return e != NULL && (check_is(e->what, "completed") ||
-	    check_is(e->what, "tombstone"));
+	return check_is(e->what, "completed") || check_is(e->what, "tombstone");
 }
 
 static void
 add_record(struct record *r, const struct history_event *e)
 {
-	if (e->kind == HISTORY_STORE && check_is(e->what, "completed"))
-		r->cached = e;
-	else if (e->kind == HISTORY_LEDGER && !has_had(r->known))
+	if (!r->answers)
 		r->known = e;
+	if (!has_had(e))
+		return;
+	if (!r->answers)
+		r->attempt = e->attempt;
+	else if (r->attempt != e->attempt)
+		r->differ = true;
+	r->answers = true;
+}
+
+/* NULL: the ledger has what a store has. */
+static const char *
+lacks(const struct record *r, const struct history_event *cached)
+{
+	if (!r->answers)
+		return "";
+	if (r->differ || r->attempt == 0 || cached->attempt == 0 ||
+	    r->attempt == cached->attempt)
+		return NULL;
+	return " of another attempt";
+}
+
+static struct record *
+record_of(const struct check_view *v, struct record *all,
+    const struct history_event *e, enum history_kind kind)
+{
+	size_t key = check_view_key(v, e->k);
+
+	return e->kind == kind && e->m == 0 && e->what != NULL &&
+	    key != CHECK_NO_KEY ? &all[key] : NULL;
 }
 
 /*
  * ledger_store_agree (promise "kept"): where the ledger is the arbiter and
- * Redis its cache, in the end no completed record is in Redis that is not in a
- * ledger, too (or was, and is a tombstone): an answer is cached after the
- * ledger has it.
+ * Redis its cache, in the end no completed record is in any Redis that is not
+ * in a ledger, too, of the same attempt (or was, and is a tombstone): an answer
+ * is cached after the ledger has it.
  *
  * Results of tries do not matter.  Of keys that no ledger event names nothing
  * is said.  Exercised by a key that is completed in a store.
@@ -45,26 +73,27 @@ check_ledger_store_agree(const struct check_view *v, struct check_finding *f)
 	struct arena arena = { NULL };
 	struct record *records, *r;
 	bool exercised = false;
-	size_t key;
+	const char *what;
 
 	records = arena_get(&arena, (v->keys_n + 1) * sizeof *records);
 	for (; e < end; e++) {
-		key = check_view_key(v, e->k);
-		if ((e->kind == HISTORY_STORE || e->kind == HISTORY_LEDGER) &&
-		    e->m == 0 && e->what != NULL && key != CHECK_NO_KEY)
-			add_record(&records[key], e);
+		r = record_of(v, records, e, HISTORY_LEDGER);
+		if (r != NULL)
+			add_record(r, e);
 	}
-	for (r = records; r < records + v->keys_n; r++) {
-		if (r->cached == NULL || r->known == NULL ||
-		    !check_is(v->head->arbiter, "ledger"))
+	for (e = v->h->events; e < end; e++) {
+		r = record_of(v, records, e, HISTORY_STORE);
+		if (r == NULL || !check_is(e->what, "completed") ||
+		    r->known == NULL || !check_is(v->head->arbiter, "ledger"))
 			continue;
 		exercised = true;
-		if (has_had(r->known))
+		what = lacks(r, e);
+		if (what == NULL)
 			continue;
-		check_find(f, CHECK_VIOLATED, r->cached->k, "%s is completed "
-		    "in %s, and %s in the ledger", r->cached->k, r->cached->p,
-		    r->known->what);
-		check_find_event(f, r->cached);
+		check_find(f, CHECK_VIOLATED, e->k, "%s is completed in %s, "
+		    "and %s%s in the ledger", e->k, e->p, r->known->what,
+		    what);
+		check_find_event(f, e);
 		check_find_event(f, r->known);
 		goto out;
 	}
@@ -80,8 +109,8 @@ struct reports {		/* of a key */
 };
 
 /*
- * Who could have told may have been killed before he did: nothing can be said
- * of what its instance did not write.
+ * Who could have told may have been killed since, before he did: nothing can be
+ * said of what its instance did not write.
  */
 static bool
 teller_died(const struct check_view *v, const struct check_run *run)
@@ -90,7 +119,8 @@ teller_died(const struct check_view *v, const struct check_run *run)
 	const char *gate = run->first->gate;
 
 	for (; fault < v->faults + v->faults_n; fault++)
-		if (check_fault_kills(fault) && (gate == NULL ||
+		if (check_fault_kills(fault) &&
+		    fault->from_ns >= run->first->t_ns && (gate == NULL ||
 		    fault->event->gate == NULL ||
 		    check_is(fault->event->gate, gate)))
 			return true;
@@ -127,9 +157,10 @@ done_twice(const struct check_view *v, const struct check_key *key,
 	return NULL;
 }
 
+/* A line that names no key is this one's, if no other has taken it. */
 static bool
 is_silent(const struct check_view *v, const struct check_key *key,
-    const struct reports *r, struct check_finding *f)
+    const struct reports *r, size_t *unnamed, struct check_finding *f)
 {
 	const struct history_event *first;
 	const struct history_event *second = done_twice(v, key, &first);
@@ -137,6 +168,10 @@ is_silent(const struct check_view *v, const struct check_key *key,
 	if (second == NULL || r->two_runs != NULL || r->unprotected != NULL ||
 	    any_teller_died(v, key))
 		return false;
+	if (*unnamed > 0) {
+		--*unnamed;
+		return false;
+	}
 	check_find(f, CHECK_VIOLATED, key->name, "%s was done twice, and no "
 	    "instance's log says so", key->name);
 	check_find_event(f, first);
@@ -174,8 +209,8 @@ is_false_alarm(const struct check_view *v, const struct check_key *key,
  * history without a fault no such line is of a key that was not run so.
  *
  * Results of tries do not matter.  Where an instance that ran the key was
- * killed, or a line is of a key that is not known, nobody can say what was
- * written.  Exercised by a key that was done twice, or such a line.
+ * killed afterwards nobody can say what was written; and a line of a key that
+ * is not known may be of any one.  Exercised by a key that was done twice, or such a line.
  */
 void
 check_divergence_reported(const struct check_view *v, struct check_finding *f)
@@ -183,9 +218,9 @@ check_divergence_reported(const struct check_view *v, struct check_finding *f)
 	const struct history_event *e = v->h->events, *first;
 	const struct history_event *end = e + v->h->n;
 	struct arena arena = { NULL };
-	bool exercised = false, unnamed = false, found = false;
+	bool exercised = false, found = false;
 	struct reports *reports;
-	size_t key;
+	size_t key, unnamed = 0;
 
 	reports = arena_get(&arena, (v->keys_n + 1) * sizeof *reports);
 	for (; e < end; e++) {
@@ -195,7 +230,7 @@ check_divergence_reported(const struct check_view *v, struct check_finding *f)
 			continue;
 		exercised = true;
 		if (key == CHECK_NO_KEY)
-			unnamed = true;
+			unnamed++;
 		else if (strcmp(e->what, "two-runs") == 0)
 			reports[key].two_runs = e;
 		else
@@ -204,9 +239,8 @@ check_divergence_reported(const struct check_view *v, struct check_finding *f)
 	for (key = 0; key < v->keys_n && !found; key++) {
 		exercised = exercised ||
 		    done_twice(v, &v->keys[key], &first) != NULL;
-		found = (!unnamed && is_silent(v, &v->keys[key],
-		    &reports[key], f)) || is_false_alarm(v, &v->keys[key],
-		    &reports[key], f);
+		found = is_silent(v, &v->keys[key], &reports[key], &unnamed,
+		    f) || is_false_alarm(v, &v->keys[key], &reports[key], f);
 	}
 	if (!found)
 		check_find_end(f, exercised);

@@ -43,6 +43,19 @@ static const struct story_row rows[] = {
 	{ "what is not completed is not compared", AGREE, CHECK_UNEXERCISED,
 	  NULL, RAN "L ledger k1 completed | a record k1 absent", "", NULL },
 
+	{ "completed in both, of different attempts", AGREE, CHECK_VIOLATED,
+	  "retry=3",
+	  RAN "L ledger k1 completed x2 | a record k1 completed x1", "7 6",
+	  NULL },
+	{ "of two servers the second has what the ledger has not", AGREE,
+	  CHECK_VIOLATED, NULL,
+	  "c2 inv a2 k2 | " RAN "L ledger k1 completed | L ledger k2 absent | "
+	  "a record k2 completed | b record k2 absent", "9 8", NULL },
+	{ "of two ledgers each has its own attempt", AGREE, CHECK_HOLDS,
+	  "apart",
+	  RAN "L ledger k1 completed x1 | M ledger k1 completed x2 | "
+	  "a record k1 completed x2", "", NULL },
+
 	/* --- divergence_reported --- */
 	{ "two runs, and a log that says so", TOLD, CHECK_HOLDS, NULL,
 	  TWICE "g1 log two-runs k1", "", NULL },
@@ -57,6 +70,16 @@ static const struct story_row rows[] = {
 	{ "who could have told was killed", TOLD, CHECK_HOLDS, NULL,
 	  "c3 inv a3 k2 | " TWICE "g1 fault proc.kill | g2 log unprotected k2",
 	  "", NULL },
+	{ "who was killed before he ran it could have told", TOLD,
+	  CHECK_VIOLATED, NULL,
+	  "g1 fault proc.kill | g1 heal proc.restart | " TWICE, "7 8", NULL },
+	{ "who only slept could have told, too", TOLD, CHECK_VIOLATED, NULL,
+	  TWICE "g1 fault proc.pause | g1 heal proc.resume", "5 6", NULL },
+	{ "one line without a key is not of two keys", TOLD, CHECK_VIOLATED,
+	  NULL,
+	  TWICE "c3 inv a3 k2 | c4 inv a4 k2 | h3 begin e3 k2 a3 on=g1 | "
+	  "h4 begin e4 k2 a4 on=g2 | h3 commit e3 | h4 commit e4 | "
+	  "g1 log two-runs", "13 14", NULL },
 	{ "that another instance was killed excuses nobody", TOLD,
 	  CHECK_VIOLATED, NULL, TWICE "g3 fault proc.kill", "5 6", NULL },
 	{ "a line of two runs where there was one", TOLD, CHECK_VIOLATED,
