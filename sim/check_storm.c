@@ -50,13 +50,14 @@ expiries(const struct check_view *v, const struct check_key *key)
 
 static bool
 runs_exceed(const struct check_view *v, const struct history_bound *b,
-    struct check_finding *f)
+    bool *exercised, struct check_finding *f)
 {
 	bool leases = check_is(b->per_fault, "lease_expiry");
 	const struct check_key *key;
 	int64_t most = leases ? b->value : limit(v, b), own;
 	size_t i;
 
+	*exercised = v->runs_n > 0;
 	for (key = v->keys; key < v->keys + v->keys_n; key++) {
 		own = check_later(most, leases ? expiries(v, key) : 0);
 		if ((int64_t)key->runs_n <= own)
@@ -92,7 +93,7 @@ ops_exceed(const struct check_view *v, const struct history_bound *b,
 			n++;
 			last = e;
 		}
-	*exercised = *exercised || (n > 0 && tries > 0);
+	*exercised = n > 0 && tries > 0;
 	if (tries == 0 || n / tries < most ||
 	    (n / tries == most && n % tries == 0))
 		return false;
@@ -107,7 +108,7 @@ ops_exceed(const struct check_view *v, const struct history_bound *b,
 
 static bool
 queue_exceeds(const struct check_view *v, const struct history_bound *b,
-    struct check_finding *f)
+    bool *exercised, struct check_finding *f)
 {
 	const struct history_event *e = v->h->events;
 	const struct history_event *end = e + v->h->n;
@@ -116,6 +117,7 @@ queue_exceeds(const struct check_view *v, const struct history_bound *b,
 	int64_t most = limit(v, b), *open, *at;
 	bool found = false;
 
+	*exercised = v->tries_n > 0;
 	open = arena_get(&arena, (v->gates_n + 1) * sizeof *open);
 	for (; e < end && !found; e++) {
 		try = e->kind == HISTORY_INV || e->kind == HISTORY_RET ?
@@ -144,7 +146,7 @@ queue_exceeds(const struct check_view *v, const struct history_bound *b,
  * try that waits for less long than the program takes is no failure.
  */
 struct request {
-	const struct check_try *first;
+	const struct check_try *first, *last;
 	bool ok;
 };
 
@@ -181,6 +183,7 @@ requests(const struct check_view *v, struct arena *arena,
 		if (i == 0 || all[i]->key != all[i - 1]->key ||
 		    strcmp(all[i]->inv->p, all[i - 1]->inv->p) != 0)
 			r[found++].first = all[i];
+		r[found - 1].last = all[i];
 		if (all[i]->class == OUTCOME_OK)
 			r[found - 1].ok = true;
 	}
@@ -191,15 +194,29 @@ struct share {
 	int64_t ok, n;
 };
 
-/* Of requests that were first sent in that time. */
+/* Of requests that were first sent by then. */
 static struct share
-share_of(const struct request *r, size_t n, int64_t from_ns, int64_t to_ns)
+share_before(const struct request *r, size_t n, int64_t by_ns)
 {
 	struct share share = { 0, 0 };
 
 	for (; n > 0; n--, r++)
-		if (r->first->inv->t_ns >= from_ns &&
-		    r->first->inv->t_ns < to_ns) {
+		if (r->first->inv->t_ns < by_ns) {
+			share.n++;
+			share.ok += r->ok;
+		}
+	return share;
+}
+
+/* Of those that were tried from then on, whenever they began: who has no answer
+   by then is part of what is to recover. */
+static struct share
+share_after(const struct request *r, size_t n, int64_t from_ns)
+{
+	struct share share = { 0, 0 };
+
+	for (; n > 0; n--, r++)
+		if (r->last->inv->t_ns >= from_ns) {
 			share.n++;
 			share.ok += r->ok;
 		}
@@ -232,13 +249,13 @@ stays_down(const struct check_view *v, const struct history_bound *b,
 	bool down = false;
 
 	if (v->faults_n > 0)
-		before = share_of(all, n, 0, v->faults[0].from_ns);
-	after = share_of(all, n, check_later(v->healed_ns,
-	    check_ns(limit(v, b))), INT64_MAX);
+		before = share_before(all, n, v->faults[0].from_ns);
+	after = share_after(all, n, check_later(v->healed_ns,
+	    check_ns(limit(v, b))));
 	arena_free(&arena);
 	if (before.n < (int64_t)FEW)
 		before = (struct share){ 1, 1 };
-	if (v->faults_n > 0 && after.n >= (int64_t)FEW) {
+	if (v->faults_n > 0 && after.n >= (int64_t)FEW && before.ok > 0) {
 		*exercised = true;
 		down = after.ok * before.n * 100 <
 		    before.ok * after.n * SHARE;
@@ -309,29 +326,37 @@ innocents_wait(const struct check_view *v, const struct history_bound *b,
  * to have.
  *
  * `info` counts as a try without a final answer, with the time for which its
- * client waited; tries without an end are not counted.  Exercised by a bound
- * that there is something to measure for.
+ * client waited; tries without an end are not counted.  Exercised if there is
+ * something to measure for each of the bounds: of a recovery, where there was
+ * something before to come back to.
  */
 void
 check_storm_bounded(const struct check_view *v, struct check_finding *f)
 {
 	const struct history_head *head = v->head;
-	bool exercised = (head->handler_runs_per_key.set && v->runs_n > 0) ||
-	    (head->queue_depth.set && v->tries_n > 0);
+	const struct {
+		const struct history_bound *bound;
+		bool (*exceeds)(const struct check_view *,
+		    const struct history_bound *, bool *,
+		    struct check_finding *);
+	} all[] = {
+		{ &head->handler_runs_per_key, runs_exceed },
+		{ &head->store_ops_per_attempt, ops_exceed },
+		{ &head->queue_depth, queue_exceeds },
+		{ &head->goodput_recovers_within_ms, stays_down },
+		{ &head->innocent_p99_ms, innocents_wait }
+	};
+	bool any = false, unmeasured = false, measured;
+	size_t i;
 
-	if (head->handler_runs_per_key.set &&
-	    runs_exceed(v, &head->handler_runs_per_key, f))
-		return;
-	if (head->store_ops_per_attempt.set && ops_exceed(v,
-	    &head->store_ops_per_attempt, &exercised, f))
-		return;
-	if (head->queue_depth.set && queue_exceeds(v, &head->queue_depth, f))
-		return;
-	if (head->goodput_recovers_within_ms.set && stays_down(v,
-	    &head->goodput_recovers_within_ms, &exercised, f))
-		return;
-	if (head->innocent_p99_ms.set && innocents_wait(v,
-	    &head->innocent_p99_ms, &exercised, f))
-		return;
-	check_find_end(f, exercised);
+	for (i = 0; i < sizeof all / sizeof *all; i++) {
+		if (!all[i].bound->set)
+			continue;
+		any = true;
+		measured = false;
+		if (all[i].exceeds(v, all[i].bound, &measured, f))
+			return;
+		unmeasured = unmeasured || !measured;
+	}
+	check_find_end(f, any && !unmeasured);
 }

@@ -17,8 +17,10 @@
 /* Ten tries that were answered: 20 events, with tries from the one said on. */
 #define GOOD1(a) "c1 inv a" #a " k" #a " | c1 ret a" #a " ok d=D | "
 #define BAD1(a) "c1 inv a" #a " k" #a " | c1 ret a" #a " info | "
-#define TEN(of, t) of(t##0) of(t##1) of(t##2) of(t##3) of(t##4) of(t##5) \
-	of(t##6) of(t##7) of(t##8) of(t##9)
+#define AGAIN1(a) "c1 inv a9" #a " k" #a " | c1 ret a9" #a " info | "
+#define EIGHT(of, t) of(t##0) of(t##1) of(t##2) of(t##3) of(t##4) of(t##5) \
+	of(t##6) of(t##7)
+#define TEN(of, t) EIGHT(of, t) of(t##8) of(t##9)
 
 static const struct story_row rows[] = {
 	/* --- ledger_store_agree --- */
@@ -131,8 +133,25 @@ static const struct story_row rows[] = {
 	  TEN(GOOD1, 1) "a fault store.slow | " TEN(GOOD1, 2) "- heal | "
 	  "@500 - stall | " TEN(BAD1, 3), "42", NULL },
 	{ "it was no better before", STORM, CHECK_HOLDS, "goodput=100",
+	  TEN(BAD1, 1) TEN(GOOD1, 4) "a fault store.slow | - heal | "
+	  "@500 - stall | " TEN(BAD1, 3) TEN(GOOD1, 5), "", NULL },
+	{ "nothing was any good before: there is nothing to come back to",
+	  STORM, CHECK_UNEXERCISED, "goodput=100",
 	  TEN(BAD1, 1) "a fault store.slow | " TEN(GOOD1, 2) "- heal | "
 	  "@500 - stall | " TEN(BAD1, 3), "", NULL },
+	{ "who still tries what he began with before is to be served, too",
+	  STORM, CHECK_VIOLATED, "goodput=100",
+	  TEN(GOOD1, 1) "a fault store.slow | " TEN(BAD1, 2) "- heal | "
+	  "@500 - stall | " TEN(AGAIN1, 2), "42", NULL },
+	{ "nine of ten is as good as ten of ten", STORM, CHECK_HOLDS,
+	  "goodput=100",
+	  TEN(GOOD1, 1) "a fault store.slow | - heal | @500 - stall | "
+	  EIGHT(GOOD1, 3) GOOD1(38) BAD1(39), "", NULL },
+	{ "and eight is not", STORM, CHECK_VIOLATED, "goodput=100",
+	  TEN(GOOD1, 1) "a fault store.slow | - heal | @500 - stall | "
+	  EIGHT(GOOD1, 3) BAD1(38) BAD1(39), "22", NULL },
+	{ "of two bounds one has nothing to measure", STORM,
+	  CHECK_UNEXERCISED, "runs=1 goodput=100", RAN, "", NULL },
 	{ "a few tries afterwards say nothing", STORM, CHECK_UNEXERCISED,
 	  "goodput=100", TEN(GOOD1, 1) "a fault store.slow | - heal | "
 	  "@500 - stall | " BAD1(30), "", NULL },
