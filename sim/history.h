@@ -86,7 +86,8 @@ struct history_stamp {	/* of a vector clock */
  *	a, status, mark, source.
  * note	what; label "leak": something was left behind (a process, a descriptor,
  *	a claim); label "stall": the simulator itself was not run for so long
- *	that leases may have ended (lease / 4 and more).
+ *	that leases may have ended (lease / 4 and more); label "oom": the kernel
+ *	has killed for want of memory.
  * end	the run came to its end as planned, and nothing happens after it.
  */
 struct history_event {

@@ -31,6 +31,7 @@ judge_decide(struct judge_run *run, enum judge_verdict verdict,
 	va_list args;
 
 	run->verdict = verdict;
+	run->by_check = false;
 	va_start(args, format);
 	vsnprintf(run->message, sizeof run->message, format, args);
 	va_end(args);
@@ -38,7 +39,8 @@ judge_decide(struct judge_run *run, enum judge_verdict verdict,
 
 /*
  * Who died without the plan's doing may have been killed for want of memory, or
- * have crashed: what followed says nothing about what was to be shown.
+ * have crashed: what followed says nothing about what was to be shown.  Of
+ * programs, and of parts of an instance, only the kernel tells.
  */
 static bool
 died(const struct history *h, struct judge_run *run)
@@ -54,6 +56,12 @@ died(const struct history *h, struct judge_run *run)
 			    e->why != NULL ? e->why : "nobody knows how");
 			return true;
 		}
+		if (e->kind == HISTORY_NOTE && check_is(e->label, "oom")) {
+			judge_decide(run, JUDGE_INCONCLUSIVE, "%s",
+			    e->what != NULL ? e->what : "somebody was killed "
+			    "for want of memory");
+			return true;
+		}
 	}
 	return false;
 }
@@ -63,10 +71,10 @@ broke(struct judge_run *run, const struct check_finding *f)
 {
 	if (run->verdict == JUDGE_FAIL)
 		return;
-	run->finding = *f;
-	run->by_check = true;
 	judge_decide(run, JUDGE_FAIL, "%s: %s",
 	    plan_invariant_text(f->invariant), f->message);
+	run->finding = *f;
+	run->by_check = true;
 }
 
 static void

@@ -150,5 +150,6 @@ live_died_oom(struct live *l)
 	long now = child_oom_kills();
 
 	if (l->oom_kills >= 0 && now > l->oom_kills)
-		live_cut(l, "the kernel has killed for want of memory");
+		live_note(l, "-", "oom",
+		    "the kernel has killed for want of memory");
 }

@@ -54,7 +54,8 @@ static const struct {
 	{ "begin", HISTORY_EFFECT }, { "commit", HISTORY_EFFECT },
 	{ "end", HISTORY_EFFECT }, { "fault", HISTORY_FAULT },
 	{ "heal", HISTORY_HEAL }, { "log", HISTORY_LOG },
-	{ "stall", HISTORY_NOTE }, { "leak", HISTORY_NOTE },
+	{ "stall", HISTORY_NOTE }, { "oom", HISTORY_NOTE },
+	{ "leak", HISTORY_NOTE },
 	{ "exit", HISTORY_EXIT }, { "spawn", HISTORY_SPAWN },
 	{ "lbl", HISTORY_LABEL }, { "note", HISTORY_NOTE }
 };

@@ -26,7 +26,7 @@
  *	L ledger k1 absent
  *	a expired k1			a lease, beside its run
  *	g1 log two-runs k1		or unprotected
- *	g1 note | - stall | g1 leak | a exit SIGKILL | g1 exit SIGKILL wanted
+ *	g1 note | - stall | - oom | g1 leak | a exit SIGKILL | g1 exit SIGKILL wanted
  *	cut				the history has no end
  *
  * "@500" before a lane: at 500 ms; else 1 ms after the event before.  Events

@@ -77,6 +77,9 @@ static const struct {
 	  "a ended (SIGKILL), and the plan had nothing to do with it" },
 	{ "one that crashed", "holds=at_most_once", GOOD " | g1 exit SIGSEGV",
 	  JUDGE_INCONCLUSIVE, "g1 ended (SIGSEGV)" },
+	{ "one that the kernel killed", "holds=at_most_once",
+	  BAD " | - oom", JUDGE_INCONCLUSIVE,
+	  "somebody was killed for want of memory" },
 	{ "one that the plan killed", "holds=at_most_once",
 	  GOOD " | g1 exit SIGKILL wanted", JUDGE_PASS, "" },
 	{ "a run that was cut short", "", GOOD " | cut", JUDGE_INCONCLUSIVE,
@@ -216,6 +219,18 @@ test_functions(void)
 	judge_run(&h, &s, 0, &run);
 	ok(run.verdict == JUDGE_INCONCLUSIVE,
 	    "one that cannot be said is inconclusive");
+	history_free(&h);
+	story_tell(&h, "violates=at_most_once", BAD);
+	s.custom[1] = SCENARIO_NO;
+	judge_run(&h, &s, 0, &run);
+	ok(run.verdict == JUDGE_FAIL && !run.by_check,
+	    "beside a control that shows what it is to it is what failed");
+	s.custom[0] = s.custom[1] = SCENARIO_YES;
+	history_free(&h);
+	story_tell(&h, "violates=at_most_once fault=net.drop", BAD);
+	judge_run(&h, &s, 0, &run);
+	ok(run.verdict == JUDGE_VACUOUS && !run.by_check,
+	    "and so is a fault that never happened");
 	history_free(&h);
 }
 
