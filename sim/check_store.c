@@ -138,6 +138,16 @@ any_teller_died(const struct check_view *v, const struct check_key *key)
 	return false;
 }
 
+/* By the operator's word, or the end of its tombstone. */
+static bool
+became_new(const struct check_view *v, const struct check_key *key,
+    const struct history_event *first, const struct history_event *then)
+{
+	return check_fault_operator(v, (size_t)(key - v->keys), first->t_ns,
+	    then->t_ns) || (v->head->once_ms > 0 &&
+	    then->t_ns - first->t_ns >= check_ns(v->head->once_ms));
+}
+
 /* The second effect of a key, and the first; NULL: there is none. */
 static const struct history_event *
 done_twice(const struct check_view *v, const struct check_key *key,
@@ -149,10 +159,11 @@ done_twice(const struct check_view *v, const struct check_key *key,
 	*first = NULL;
 	for (i = 0; i < key->runs_n; i++) {
 		did = check_run_did(v, key->runs[i]);
-		if (did != NULL && *first != NULL)
+		if (did == NULL)
+			continue;
+		if (*first != NULL && !became_new(v, key, *first, did))
 			return did;
-		if (did != NULL)
-			*first = did;
+		*first = did;
 	}
 	return NULL;
 }
@@ -206,7 +217,8 @@ is_false_alarm(const struct check_view *v, const struct check_key *key,
 /*
  * divergence_reported (promise "honest", of outages): each key that was done
  * twice has a line "two-runs" or "unprotected" in some instance's log; and in a
- * history without a fault no such line is of a key that was not run so.
+ * history without a fault no such line is of a key that was not run so.  After
+ * the operator's word, or its tombstone, a key is another.
  *
  * Results of tries do not matter.  Where an instance that ran the key was
  * killed afterwards nobody can say what was written; and a line of a key that

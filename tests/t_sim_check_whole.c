@@ -72,6 +72,13 @@ static const struct story_row rows[] = {
 	{ "who could have told was killed", TOLD, CHECK_HOLDS, NULL,
 	  "c3 inv a3 k2 | " TWICE "g1 fault proc.kill | g2 log unprotected k2",
 	  "", NULL },
+	{ "once before its tombstone ended, and once after it", TOLD,
+	  CHECK_UNEXERCISED, "once=50",
+	  RAN "@100 c2 inv a2 k1 | h2 begin e2 k1 a2 on=g1 | h2 commit e2 | "
+	  "h2 end e2 | c2 ret a2 ok d=E of=e2", "", NULL },
+	{ "once again by the operator's word", TOLD, CHECK_UNEXERCISED, NULL,
+	  RAN "g1 fault operator.resolve k1 word=not-done | c2 inv a2 k1 | "
+	  "h2 begin e2 k1 a2 x2 on=g1 | h2 commit e2 | h2 end e2", "", NULL },
 	{ "who was killed before he ran it could have told", TOLD,
 	  CHECK_VIOLATED, NULL,
 	  "g1 fault proc.kill | g1 heal proc.restart | " TWICE, "7 8", NULL },
