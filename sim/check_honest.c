@@ -165,14 +165,18 @@ struct owners {
 };
 
 /*
- * Busy and unknown tries did not own it.  What was not started may have, for a
- * moment; of what nobody knows the end it may still.
+ * Busy and unknown tries did not own it, and neither did those that were given
+ * what another's run had left, unless they had one of their own.  What was not
+ * started may have, for a moment; of what nobody knows the end it may still.
  */
 static bool
-may_own(const struct check_try *try)
+may_own(const struct check_view *v, const struct check_try *try)
 {
-	return try->class == OUTCOME_OK || try->class == OUTCOME_INFO ||
-	    try->class == OUTCOME_NONE || (try->class == OUTCOME_FAIL &&
+	if (try->class == OUTCOME_OK)
+		return try->run != NULL || v->runs_n == 0 ||
+		    !check_is(try->ret->mark, "replayed");
+	return try->class == OUTCOME_INFO || try->class == OUTCOME_NONE ||
+	    (try->class == OUTCOME_FAIL &&
 	    check_is(try->ret->mark, "not-started"));
 }
 
@@ -231,7 +235,7 @@ own(const struct check_view *v, const struct check_try *try,
 
 	if (try->class == OUTCOME_BUSY)
 		return try->inv == e || is_explained(v, try, o);
-	if (!may_own(try))
+	if (!may_own(v, try))
 		return true;
 	if (try->inv == e && o->first == NULL)
 		o->first = try;
@@ -251,8 +255,9 @@ own(const struct check_view *v, const struct check_try *try,
 /*
  * busy_honest (promise "honest"): who is told that the key is in progress is
  * told so because another try of it may have owned it at some moment between
- * its question and the answer: one with a final answer, one that was not
- * started (it may have had it until then), or one that came to no answer.
+ * its question and the answer: one with a final answer that was not another's,
+ * one that was not started (it may have had it until then), or one that came to
+ * no answer.
  * Where a fault has reached the key since it was first owned, a claim may stand
  * for longer than its try.  Other busy tries explain nothing: a gate must not
  * be busy against a claim of its own that it has lost sight of.

@@ -196,6 +196,10 @@ static const struct story_row rows[] = {
 	  CHECK_HOLDS, NULL,
 	  "c1 inv a1 k1 | c2 inv a2 k1 | c1 ret a1 ok d=D | c2 ret a2 busy",
 	  "", NULL },
+	{ "another that is given what is kept has not got the key", BUSY,
+	  CHECK_VIOLATED, NULL,
+	  RAN "c1 ret a1 ok d=D | c2 inv a2 k1 | c3 inv a3 k1 | "
+	  "c2 ret a2 busy | c3 ret a3 ok d=D mark=replayed", "8 6 5", NULL },
 	{ "an info try whose program nobody can see may own it without end",
 	  BUSY, CHECK_HOLDS, "external",
 	  "c1 inv a1 k1 | c1 ret a1 info | @900000 c2 inv a2 k1 | "
