@@ -176,7 +176,7 @@ no_licence() {
 	done
 	for file in $(scripts); do
 		case $file in
-		*.html|*.conf.in)	;;
+		*.html|*.conf.in|*/histories/*.jsonl)	;;
 		*)	head -n 2 "$file" | grep -q 'SPDX-License-Identifier: ISC' ||
 			    echo "$file" ;;
 		esac
