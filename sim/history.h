@@ -210,6 +210,7 @@ struct history_head {
 	} *faults;
 	size_t faults_n;
 	bool fired_any, fired_none;
+	size_t own;		/* functions of the scenario's own have a say */
 };
 
 struct history {

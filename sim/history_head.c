@@ -177,6 +177,7 @@ expect(struct history *h, const struct plan_expect *x)
 	head->blames = history_text(h, x->blames);
 	head->fired_any = x->fired_any;
 	head->fired_none = x->fired_none;
+	head->own = x->custom_n + x->sometimes_n;
 	head->handler_runs_per_key = bound(h, &x->handler_runs_per_key);
 	head->store_ops_per_attempt = bound(h, &x->store_ops_per_attempt);
 	head->queue_depth = bound(h, &x->queue_depth);

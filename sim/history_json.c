@@ -160,15 +160,29 @@ get_event(struct reading *r, const json_t *line)
 	return kind == HISTORY_RET ? get_class(r, line, e) : 0;
 }
 
+/* A list, or an object, or nothing at all: NULL. */
+static int
+get_some(struct reading *r, const json_t *line, const char *name,
+    json_type type, const json_t **out)
+{
+	*out = json_object_get(line, name);
+	if (*out == NULL || json_typeof(*out) == type)
+		return 0;
+	return wrong(r, "\"%s\" is not %s", name, type == JSON_ARRAY ?
+	    "a list" : "an object");
+}
+
 static int
 get_invariants(struct reading *r, const json_t *line, const char *name,
     bool *out)
 {
-	const json_t *list = json_object_get(line, name);
 	enum plan_invariant invariant;
+	const json_t *list;
 	const char *word;
 	size_t i;
 
+	if (get_some(r, line, name, JSON_ARRAY, &list) == -1)
+		return -1;
 	for (i = 0; i < json_array_size(list); i++) {
 		word = json_string_value(json_array_get(list, i));
 		if (word == NULL || !plan_invariant_find(word, &invariant))
@@ -182,9 +196,11 @@ get_invariants(struct reading *r, const json_t *line, const char *name,
 static int
 get_relaxed(struct reading *r, const json_t *line)
 {
-	const json_t *of = json_object_get(line, "relaxed");
+	const json_t *of;
 	size_t i;
 
+	if (get_some(r, line, "relaxed", JSON_OBJECT, &of) == -1)
+		return -1;
 	for (i = 0; i < PLAN_INVARIANTS; i++)
 		if (get_text(r, of, plan_invariant_text((enum plan_invariant)i),
 		    &r->h->head.relaxed[i]) == -1)
@@ -195,14 +211,18 @@ get_relaxed(struct reading *r, const json_t *line)
 static int
 get_faults(struct reading *r, const json_t *line)
 {
-	const json_t *list = json_object_get(line, "faults"), *of;
 	struct history_head *head = &r->h->head;
 	struct history_fault *fault;
+	const json_t *list, *of;
 	int64_t must, fired;
 	size_t i;
 
+	if (get_some(r, line, "faults", JSON_ARRAY, &list) == -1)
+		return -1;
 	for (i = 0; i < json_array_size(list); i++) {
 		of = json_array_get(list, i);
+		if (!json_is_object(of))
+			return wrong(r, "a fault is an object: {...}");
 		fault = arena_more(&r->h->arena, &head->faults,
 		    &head->faults_n, sizeof *fault);
 		if (get_text(r, of, "text", &fault->text) == -1 ||
@@ -221,12 +241,14 @@ get_faults(struct reading *r, const json_t *line)
 static int
 get_params(struct reading *r, const json_t *line)
 {
-	const json_t *list = json_object_get(line, "params"), *of;
 	struct history_head *head = &r->h->head;
 	const char *name, *value;
+	const json_t *list, *of;
 	struct plan_pair *pair;
 	size_t i;
 
+	if (get_some(r, line, "params", JSON_ARRAY, &list) == -1)
+		return -1;
 	for (i = 0; i < json_array_size(list); i++) {
 		of = json_array_get(list, i);
 		name = json_string_value(json_array_get(of, 0));

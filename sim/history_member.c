@@ -82,6 +82,7 @@ static const struct history_member of_head[] = {
 	AT(TEXT, blames),
 	AT(FLAG, fired_any),
 	AT(FLAG, fired_none),
+	AT(SIZE, own),
 	AT(BOUND, handler_runs_per_key),
 	AT(BOUND, store_ops_per_attempt),
 	AT(BOUND, queue_depth),

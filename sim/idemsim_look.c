@@ -8,6 +8,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 
 /* --- scenarios ------------------------------------------------------------ */
 
@@ -79,6 +80,61 @@ read_history(const char *path, struct history *h)
 	return status;
 }
 
+/* The scenario of a history, where it lies, and its point. */
+struct source {
+	struct scenario *scenario;	/* NULL: it is not here */
+	size_t point;
+};
+
+static bool
+is_file(const char *path)
+{
+	struct stat st;
+
+	return path != NULL && stat(path, &st) == 0 && S_ISREG(st.st_mode);
+}
+
+/* The same plan: then its functions are those that had a say. */
+static bool
+find_point(struct source *from, const struct history *h)
+{
+	char digest[72];
+	size_t n = scenario_points(from->scenario);
+
+	for (from->point = 0; from->point < n; from->point++) {
+		plan_digest(scenario_plan(from->scenario, from->point),
+		    digest);
+		if (h->head.plan != NULL && strcmp(h->head.plan, digest) == 0)
+			return true;
+	}
+	return false;
+}
+
+static void
+source_open(struct source *from, const struct history *h, const char *name)
+{
+	const char *path = h->head.file;
+	char wrong[2000] = "";
+
+	*from = (struct source){ .point = 0 };
+	if (h->head.own == 0)
+		return;
+	if (!is_file(path)) {
+		fprintf(stderr, "idemsim: %s: its scenario, %s, is not here; "
+		    "go to where it is\n", name, path != NULL ? path : "?");
+		return;
+	}
+	from->scenario = scenario_open(path, NULL, 0, wrong, sizeof wrong);
+	if (from->scenario == NULL)
+		fprintf(stderr, "idemsim: %s\n", wrong);
+	else if (!find_point(from, h)) {
+		fprintf(stderr, "idemsim: %s: %s has changed since: none of "
+		    "its test points has the same plan\n", name, path);
+		scenario_close(from->scenario);
+		from->scenario = NULL;
+	}
+}
+
 static void
 say_verdict(int number, const char *path, const struct judge_run *r)
 {
@@ -97,6 +153,7 @@ idemsim_check(const struct idemsim_options *o)
 {
 	enum judge_verdict *verdicts;
 	enum idemsim_exit status = IDEMSIM_USAGE;
+	struct source from;
 	struct judge_run run;
 	struct history h;
 	int i;
@@ -110,12 +167,15 @@ idemsim_check(const struct idemsim_options *o)
 	for (i = 0; i < o->names_n; i++) {
 		if (read_history(o->names[i], &h) != 0) {
 			history_free(&h);
+			printf("Bail out! %s cannot be read\n", o->names[i]);
 			goto end;
 		}
-		judge_run(&h, NULL, 0, &run);
+		source_open(&from, &h, o->names[i]);
+		judge_run(&h, from.scenario, from.point, &run);
 		verdicts[i] = run.verdict;
 		say_verdict(i + 1, o->names[i], &run);
 		history_free(&h);
+		scenario_close(from.scenario);
 	}
 	status = (enum idemsim_exit)judge_exit(verdicts, (size_t)o->names_n);
 end:
@@ -127,6 +187,7 @@ enum idemsim_exit
 idemsim_render(const struct idemsim_options *o)
 {
 	enum idemsim_exit status = IDEMSIM_USAGE;
+	struct source from;
 	struct judge_run run;
 	struct history h;
 
@@ -135,9 +196,11 @@ idemsim_render(const struct idemsim_options *o)
 		return status;
 	}
 	if (read_history(o->names[0], &h) == 0) {
-		judge_run(&h, NULL, 0, &run);
+		source_open(&from, &h, o->names[0]);
+		judge_run(&h, from.scenario, from.point, &run);
 		status = report_html(stdout, &h, &run, NULL) == 0 &&
 		    fflush(stdout) == 0 ? IDEMSIM_OK : IDEMSIM_INTERNAL;
+		scenario_close(from.scenario);
 	}
 	history_free(&h);
 	return status;

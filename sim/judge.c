@@ -239,9 +239,9 @@ judge_run(const struct history *h, struct scenario *s, size_t point,
 	    sizeof message) : JUDGE_PASS;
 	if (verdict != JUDGE_PASS)
 		judge_decide(run, verdict, "%s", message);
-	else if (run->verdict == JUDGE_PASS && s == NULL &&
-	    run->message[0] == '\0')
-		snprintf(run->message, sizeof run->message, "what the "
-		    "scenario's own functions say is not judged");
+	else if (run->verdict == JUDGE_PASS && s == NULL && h->head.own > 0)
+		judge_decide(run, JUDGE_INCONCLUSIVE, "all else is well, but "
+		    "%zu functions of the scenario's own have a say, and they "
+		    "are not here", h->head.own);
 	arena_free(&arena);
 }

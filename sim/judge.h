@@ -36,10 +36,10 @@ struct judge_run {
 };
 
 /*
- * One run by itself.  scenario, point: for its own functions; NULL for a
- * history that is read from a file (then those are not judged; message has a
- * note of that, and of relaxed invariants that did not hold, where the verdict
- * is PASS).
+ * One run by itself.  scenario, point: for its own functions; NULL: they are
+ * not here, and what would pass without them is INCONCLUSIVE.  Of PASS, message
+ * is a note of relaxed invariants that did not hold.  A history that claims
+ * nothing at all is VACUOUS.
  */
 void judge_run(const struct history *, struct scenario *, size_t point,
     struct judge_run *);

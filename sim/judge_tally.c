@@ -75,13 +75,30 @@ unexercised(const struct judge_tally *t, char *out, size_t size)
 	return false;
 }
 
+/* It is right whatever happens. */
+static bool
+nothing_claimed(const struct judge_tally *t, char *out, size_t size)
+{
+	size_t i;
+
+	for (i = 0; i < PLAN_INVARIANTS; i++)
+		if (t->head->holds[i] || t->head->violates[i] ||
+		    t->head->relaxed[i] != NULL)
+			return false;
+	if (t->head->own > 0)
+		return false;
+	snprintf(out, size, "nothing was to hold");
+	return true;
+}
+
 enum judge_verdict
 judge_tally_up(const struct judge_tally *t, char *out, size_t size)
 {
 	if (nothing_shown(t, out, size))
 		return JUDGE_FAIL;
 	if (no_fault(t, out, size) || never_sometimes(t, out, size) ||
-	    (t->alone && unexercised(t, out, size)))
+	    (t->alone && (unexercised(t, out, size) ||
+	    nothing_claimed(t, out, size))))
 		return JUDGE_VACUOUS;
 	return JUDGE_PASS;
 }

@@ -99,6 +99,8 @@ head_word(struct history *h, const char *word)
 		head->retries = (unsigned)atoll(value);
 	} else if ((value = story_after(word, "gates")) != NULL)
 		head->gates = (size_t)atoll(value);
+	else if ((value = story_after(word, "own")) != NULL)
+		head->own = (size_t)atoll(value);
 	else if ((value = story_after(word, "mode")) != NULL)
 		head->mode = history_text(h, value);
 	else if ((value = story_after(word, "arbiter")) != NULL)

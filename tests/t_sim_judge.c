@@ -63,7 +63,14 @@ static const struct {
 	const char *message;	/* it begins so */
 } runs[] = {
 	{ "what holds", "holds=at_most_once holds=same_answer", GOOD,
-	  JUDGE_PASS, "what the scenario's own functions say is not judged" },
+	  JUDGE_PASS, "" },
+	{ "what holds, and somebody else has a say who is not here",
+	  "holds=at_most_once own=2", GOOD, JUDGE_INCONCLUSIVE,
+	  "all else is well, but 2 functions" },
+	{ "what does not hold, whoever has a say", "holds=at_most_once own=2",
+	  BAD, JUDGE_FAIL, "at_most_once: " },
+	{ "what claims nothing", "", GOOD, JUDGE_VACUOUS,
+	  "nothing was to hold" },
 	{ "what does not hold", "holds=at_most_once", BAD, JUDGE_FAIL,
 	  "at_most_once: e1 and e2 both" },
 	{ "what does not hold and was not asked for", "holds=resolves",
@@ -101,21 +108,21 @@ static const struct {
 	  "holds=busy_honest relaxed=busy_honest", GOOD, JUDGE_PASS, "" },
 	{ "a fault that never happened", "fault=proc.kill", GOOD,
 	  JUDGE_VACUOUS, "a fault never happened: proc.kill" },
-	{ "one that did", "fault=proc.kill", "g1 fault id=0 | " GOOD,
+	{ "one that did", "holds=at_most_once fault=proc.kill", "g1 fault id=0 | " GOOD,
 	  JUDGE_PASS, "" },
 	{ "one of two that did not", "fault=proc.kill fault=net.drop",
 	  "g1 fault id=0 | " GOOD, JUDGE_VACUOUS,
 	  "a fault never happened: net.drop" },
 	{ "one of two where one is enough",
-	  "fired_any fault=proc.kill fault=net.drop",
+	  "holds=at_most_once fired_any fault=proc.kill fault=net.drop",
 	  "g1 fault id=0 | " GOOD, JUDGE_PASS, "" },
 	{ "none of two where one is enough",
 	  "fired_any fault=proc.kill fault=net.drop", GOOD, JUDGE_VACUOUS,
 	  "none of its 2 faults happened" },
-	{ "none where nobody counts", "fired_none fault=proc.kill", GOOD,
+	{ "none where nobody counts", "holds=at_most_once fired_none fault=proc.kill", GOOD,
 	  JUDGE_PASS, "" },
 	{ "one that may happen, and one that only heals",
-	  "maybe=net.drop heals=proc.resume", GOOD, JUDGE_PASS, "" },
+	  "holds=at_most_once maybe=net.drop heals=proc.resume", GOOD, JUDGE_PASS, "" },
 	{ "a control that shows what it is to", "violates=at_most_once", BAD,
 	  JUDGE_PASS, "" },
 	{ "a control that does not", "violates=at_most_once", GOOD,
@@ -192,7 +199,7 @@ test_functions(void)
 	struct judge_run run;
 	struct history h;
 
-	story_tell(&h, "", GOOD);
+	story_tell(&h, "own=2", GOOD);
 	judge_run(&h, &s, 0, &run);
 	ok(run.verdict == JUDGE_VACUOUS &&
 	    strcmp(run.message, "it was never so: replayed") == 0,
