@@ -76,6 +76,30 @@ uint64_t idemsim_some_seed(void);
    one run done again. */
 uint64_t idemsim_seed_of(uint64_t seed, unsigned run);
 
+/* --- verdicts (idemsim_judge.c) ------------------------------------------- */
+
+#define IDEMSIM_JUDGE_MS 60000
+
+struct idemsim_asked {
+	struct history *history;
+	struct scenario *scenario;	/* NULL: its functions are not here */
+	size_t point;
+	bool alone;		/* as judge_run does; else as judge_one */
+	size_t sometimes_n;	/* of judge_one: so many flags */
+	int64_t within_ms;	/* as long as it may take */
+};
+
+struct judge_run;
+
+/*
+ * Judge a run in a process of its own: a checker, or a scenario's function,
+ * that crashes or comes to no end takes neither the history with it nor what is
+ * still to be run.  false: that, or there is no process to be had; then the run
+ * is INCONCLUSIVE and `broken`.
+ */
+bool idemsim_judge(const struct idemsim_asked *, struct judge_run *,
+    bool *sometimes);
+
 /* --- commands ------------------------------------------------------------- */
 
 enum idemsim_exit idemsim_run(const struct idemsim_options *);

@@ -2,6 +2,7 @@
 #include "idemsim.h"
 
 #include "explain.h"
+#include "judge.h"
 #include "report.h"
 
 #include <errno.h>
@@ -135,6 +136,22 @@ source_open(struct source *from, const struct history *h, const char *name)
 	}
 }
 
+/* false: nobody came to a verdict. */
+static bool
+judge_again(struct history *h, const char *name, struct judge_run *run)
+{
+	struct source from;
+	bool judged, none = false;
+
+	source_open(&from, h, name);
+	judged = idemsim_judge(&(struct idemsim_asked){
+		.history = h, .scenario = from.scenario, .point = from.point,
+		.alone = true, .within_ms = IDEMSIM_JUDGE_MS
+	}, run, &none);
+	scenario_close(from.scenario);
+	return judged;
+}
+
 static void
 say_verdict(int number, const char *path, const struct judge_run *r)
 {
@@ -153,9 +170,9 @@ idemsim_check(const struct idemsim_options *o)
 {
 	enum judge_verdict *verdicts;
 	enum idemsim_exit status = IDEMSIM_USAGE;
-	struct source from;
 	struct judge_run run;
 	struct history h;
+	bool broken = false;
 	int i;
 
 	verdicts = calloc((size_t)o->names_n + 1, sizeof *verdicts);
@@ -170,14 +187,12 @@ idemsim_check(const struct idemsim_options *o)
 			printf("Bail out! %s cannot be read\n", o->names[i]);
 			goto end;
 		}
-		source_open(&from, &h, o->names[i]);
-		judge_run(&h, from.scenario, from.point, &run);
+		broken = !judge_again(&h, o->names[i], &run) || broken;
 		verdicts[i] = run.verdict;
 		say_verdict(i + 1, o->names[i], &run);
 		history_free(&h);
-		scenario_close(from.scenario);
 	}
-	status = (enum idemsim_exit)judge_exit(verdicts, (size_t)o->names_n);
+	status = broken ? IDEMSIM_INTERNAL : (enum idemsim_exit)judge_exit(verdicts, (size_t)o->names_n);
 end:
 	free(verdicts);
 	return status;
@@ -187,7 +202,6 @@ enum idemsim_exit
 idemsim_render(const struct idemsim_options *o)
 {
 	enum idemsim_exit status = IDEMSIM_USAGE;
-	struct source from;
 	struct judge_run run;
 	struct history h;
 
@@ -196,11 +210,9 @@ idemsim_render(const struct idemsim_options *o)
 		return status;
 	}
 	if (read_history(o->names[0], &h) == 0) {
-		source_open(&from, &h, o->names[0]);
-		judge_run(&h, from.scenario, from.point, &run);
+		(void)judge_again(&h, o->names[0], &run);
 		status = report_html(stdout, &h, &run, NULL) == 0 &&
 		    fflush(stdout) == 0 ? IDEMSIM_OK : IDEMSIM_INTERNAL;
-		scenario_close(from.scenario);
 	}
 	history_free(&h);
 	return status;

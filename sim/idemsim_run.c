@@ -165,6 +165,33 @@ take(struct history *worst, struct history *h, bool worse)
 	*h = (struct history){ .n = 0 };
 }
 
+/* false: nobody came to a verdict. */
+static bool
+judge(struct session *s, const struct idemsim_point *at,
+    struct judge_point *p, struct history *h)
+{
+	size_t n = at->plan->expect.sometimes_n;
+	bool *sometimes = calloc(n + 1, sizeof *sometimes);
+	const struct idemsim_asked asked = {
+		.history = h, .scenario = at->scenario, .point = at->number,
+		.sometimes_n = n, .within_ms = IDEMSIM_JUDGE_MS
+	};
+	struct judge_run run = { .broken = true,
+	    .verdict = JUDGE_INCONCLUSIVE };
+	bool judged = sometimes != NULL && idemsim_judge(&asked, &run,
+	    sometimes);
+
+	if (sometimes != NULL)
+		judge_point_take(p, h, &run, sometimes);
+	if (!judged) {
+		fprintf(stderr, "idemsim: %s: %s\n", at->plan->name,
+		    run.message);
+		s->failed = true;
+	}
+	free(sometimes);
+	return judged;
+}
+
 static void
 run_all(struct session *s, const struct idemsim_point *at,
     struct judge_point *p, struct history *worst)
@@ -179,7 +206,7 @@ run_all(struct session *s, const struct idemsim_point *at,
 		h = (struct history){ .n = 0 };
 		report_progress(&s->report, at->plan, run, runs);
 		good = run_once(s, at, run, &h) == 0;
-		judge_point_add(p, &h, at->scenario, at->number);
+		good = judge(s, at, p, &h) && good;
 		good = good && p->worst.verdict != JUDGE_FAIL;
 		if (p->worst_run == run)
 			keep_run(s, p, &h);

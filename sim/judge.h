@@ -28,6 +28,8 @@ struct judge_run {
 	struct check_finding finding;	/* FAIL by an invariant, or a control's
 					   violation that was wanted */
 	bool by_check;			/* it is */
+	bool broken;			/* nobody came to a verdict: our own
+					   fault, and the worst of all */
 	char message[CHECK_WORDS];	/* of every verdict but PASS */
 	/* Of a point's runs together, "is there one": */
 	bool exercised[PLAN_INVARIANTS];
@@ -66,6 +68,12 @@ struct judge_point {
 };
 
 void judge_point_begin(struct judge_point *, const struct plan *);
+/* A run of a point, and which of the plan's `sometimes` were true of it. */
+void judge_one(const struct history *, struct scenario *, size_t point,
+    struct judge_run *, bool *sometimes);
+void judge_point_take(struct judge_point *, const struct history *,
+    const struct judge_run *, const bool *sometimes);
+/* Both. */
 void judge_point_add(struct judge_point *, const struct history *,
     struct scenario *, size_t point);
 void judge_point_end(struct judge_point *);

@@ -64,9 +64,11 @@ count(struct judge_point *p, const struct history *h)
 
 /* The worst comes first. */
 static int
-rank(enum judge_verdict verdict)
+rank(const struct judge_run *run)
 {
-	switch (verdict) {
+	if (run->broken)
+		return 4;
+	switch (run->verdict) {
 	case JUDGE_FAIL:
 		return 3;
 	case JUDGE_INCONCLUSIVE:
@@ -85,8 +87,8 @@ rank(enum judge_verdict verdict)
 static bool
 is_worse(const struct judge_run *run, const struct judge_run *worst)
 {
-	if (rank(run->verdict) != rank(worst->verdict))
-		return rank(run->verdict) > rank(worst->verdict);
+	if (rank(run) != rank(worst))
+		return rank(run) > rank(worst);
 	return run->verdict == JUDGE_PASS && run->by_check &&
 	    !worst->by_check;
 }
@@ -102,26 +104,49 @@ keep(struct judge_point *p, const struct judge_run *run, unsigned number)
 	if (run->finding.key != NULL)
 		p->worst.finding.key = arena_text(&p->arena,
 		    run->finding.key);
+	if (run->finding.blames != NULL)
+		p->worst.finding.blames = arena_text(&p->arena,
+		    run->finding.blames);
+}
+
+void
+judge_one(const struct history *h, struct scenario *s, size_t point,
+    struct judge_run *run, bool *sometimes)
+{
+	judge_alone(h, s, point, run);
+	if (s != NULL && run->verdict != JUDGE_INCONCLUSIVE)
+		judge_ask_sometimes(h, s, point, sometimes, run);
+}
+
+void
+judge_point_take(struct judge_point *p, const struct history *h,
+    const struct judge_run *run, const bool *sometimes)
+{
+	size_t i;
+
+	judge_count_fired(h, p->fired, p->plan->actions_n);
+	for (i = 0; i < p->plan->expect.sometimes_n; i++)
+		p->sometimes[i] = p->sometimes[i] || sometimes[i];
+	for (i = 0; i < PLAN_INVARIANTS; i++) {
+		p->exercised[i] = p->exercised[i] || run->exercised[i];
+		p->shown[i] = p->shown[i] || run->shown[i];
+	}
+	count(p, h);
+	p->runs++;
+	keep(p, run, h->head.run > 0 ? h->head.run : p->runs);
 }
 
 void
 judge_point_add(struct judge_point *p, const struct history *h,
     struct scenario *s, size_t point)
 {
+	struct arena arena = { NULL };
+	bool *sometimes = arena_get(&arena, p->plan->expect.sometimes_n + 1);
 	struct judge_run run;
-	size_t i;
 
-	judge_alone(h, s, point, &run);
-	judge_count_fired(h, p->fired, p->plan->actions_n);
-	if (s != NULL && run.verdict != JUDGE_INCONCLUSIVE)
-		judge_ask_sometimes(h, s, point, p->sometimes, &run);
-	for (i = 0; i < PLAN_INVARIANTS; i++) {
-		p->exercised[i] = p->exercised[i] || run.exercised[i];
-		p->shown[i] = p->shown[i] || run.shown[i];
-	}
-	count(p, h);
-	p->runs++;
-	keep(p, &run, h->head.run > 0 ? h->head.run : p->runs);
+	judge_one(h, s, point, &run, sometimes);
+	judge_point_take(p, h, &run, sometimes);
+	arena_free(&arena);
 }
 
 /* --- all of them ---------------------------------------------------------- */
