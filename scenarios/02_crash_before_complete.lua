@@ -2,6 +2,7 @@
 -- the window "side effect durable, completion not recorded".
 local sim = require "idemsim"
 sim.api(1)
+local seen = require "_seen"
 
 local points = { "slot.taken", "claim.sent", "claim.ok", "program.spawned",
                  "program.out.first", "effect.before", "effect.after", "program.exited",
@@ -43,9 +44,12 @@ return sim.matrix(points, function(point)
       eventually = { "resolves" },
       -- the label itself must have been reached, or this row of the matrix is vacuous
       fired      = "all",
-      sometimes  = point == "effect.after" and {
-        unknown_reported = function(h) return h:count { kind = "reply", class = "unknown" } > 0 end,
-      } or nil,
+      sometimes  = {
+        it_died = seen.died("g1"),
+        unknown_reported = point == "effect.after" and function(h)
+          return h:count { kind = "reply", class = "unknown" } > 0
+        end or nil,
+      },
     },
 
     explore = { exhaustive = { gates = 2, clients = 2, keys = 1, attempts = 2 },

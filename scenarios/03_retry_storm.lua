@@ -2,6 +2,7 @@
 -- Two arms: well-behaved jittered clients and a hostile client that retries at once.
 local sim = require "idemsim"
 sim.api(1)
+local seen = require "_seen"
 
 local arm = sim.param("clients", "hostile", { "jittered", "hostile" })
 local retry = arm == "jittered"
@@ -42,7 +43,8 @@ return sim.scenario {
                    goodput_recovers_within_ms = 2000,      -- not metastable after the trigger ends
                    innocent_p99_ms = 1500 },
     eventually = { "resolves", "new_keys_succeed" },
-    sometimes  = { coalesced = function(h) return h:count { kind = "reply", source = "waited" } > 0 end,
+    sometimes  = { slow      = seen.unanswered,
+                   coalesced = function(h) return h:count { kind = "reply", source = "waited" } > 0 end,
                    replayed  = function(h) return h:count { kind = "reply", source = "replay" } > 100 end },
   },
 

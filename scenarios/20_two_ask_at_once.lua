@@ -2,6 +2,7 @@
 -- has its answer before the other has asked: the key is one's, and starts once.
 local sim = require "idemsim"
 sim.api(1)
+local seen = require "_seen"
 
 local arbiter = sim.param("arbiter", "redis", { "redis", "token" })
 
@@ -33,6 +34,7 @@ return sim.scenario {
     holds      = { "at_most_once", "mutual_exclusion", "same_answer", "no_false_definite",
                    "busy_honest", "answers_honest" },
     eventually = { "resolves" },
+    sometimes  = { both_asked = seen.both_asked("k") },
   },
 
   explore = { exhaustive = { gates = 2, clients = 2, keys = 1, attempts = 1 },

@@ -2,6 +2,7 @@
 -- "not started", nor is it told that its answer is kept before it is.
 local sim = require "idemsim"
 sim.api(1)
+local seen = require "_seen"
 
 -- Redis comes back, or the instance is dead for good before it does.
 local ends = sim.param("ends", "back", { "back", "dead" })
@@ -41,6 +42,7 @@ return sim.scenario {
     holds      = { "at_most_once", "no_false_definite", "ack_durable", "same_answer" },
     eventually = { "resolves" },
     sometimes  = {
+      owner_died = ends == "dead" and seen.died("g1") or nil,
       unrecorded = ends == "back" and function(h)
         return h:count { kind = "reply", client = "c1", mark = "unrecorded" } > 0
       end or nil,

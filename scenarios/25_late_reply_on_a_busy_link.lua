@@ -2,6 +2,7 @@
 -- connection waits for the reply to another key's claim: nobody may be given it.
 local sim = require "idemsim"
 sim.api(1)
+local seen = require "_seen"
 
 return sim.scenario {
   name  = "a late reply on a busy link",
@@ -34,6 +35,7 @@ return sim.scenario {
   expect = {
     holds      = { "no_cross_talk", "at_most_once", "no_false_definite" },
     eventually = { "resolves" },
+    sometimes  = { its_reply_was_late = seen.message("recv", "held", "claim") },
   },
 
   explore = { exhaustive = { gates = 2, clients = 2, keys = 2, attempts = 1 },

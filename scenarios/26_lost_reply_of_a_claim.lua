@@ -35,7 +35,8 @@ return sim.scenario {
     eventually = { "resolves" },
     sometimes  = {
       it_was_his_own = function(h)
-        return h:count { kind = "reply", client = "c1", mark = "stored" } > 0
+        return h:count { kind = "store", script = "claim", code = "OURS" } > 0 and
+               h:count { kind = "reply", client = "c1", mark = "stored" } > 0
       end,
     },
   },

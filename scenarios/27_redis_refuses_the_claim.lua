@@ -2,6 +2,7 @@
 -- not got the script.  None of these means that the key is free.
 local sim = require "idemsim"
 sim.api(1)
+local seen = require "_seen"
 
 local word = sim.param("error", "OOM", { "OOM", "READONLY", "NOSCRIPT" })
 
@@ -35,6 +36,12 @@ return sim.scenario {
   expect = {
     holds      = { "at_most_once", "no_false_definite", "answers_honest", "same_answer" },
     eventually = { "resolves", "new_keys_succeed" },
+    sometimes  = {
+      refused = seen.error(word),
+      told_so = word ~= "NOSCRIPT" and function(h)
+        return h:count { kind = "reply", client = "c2", mark = "not-started" } > 0
+      end or nil,
+    },
   },
 
   explore = { exhaustive = { gates = 2, clients = 2, keys = 1, attempts = 1 },

@@ -5,6 +5,7 @@
 -- been told was committed; others split in two or answered with stale reads.
 local sim = require "idemsim"
 sim.api(1)
+local seen = require "_seen"
 
 local arbiter = sim.param("arbiter", "ledger", { "ledger", "token", "redis" })
 
@@ -44,6 +45,7 @@ return sim.scenario {
       },
     },
     eventually = { "resolves" },
+    sometimes  = { redis_died = seen.died("a") },
   },
 
   explore = { exhaustive = { gates = 2, clients = 2, keys = 1, attempts = 2 },

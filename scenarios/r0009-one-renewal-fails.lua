@@ -5,6 +5,7 @@
 -- that was to be held for ever was gone thirty seconds later.
 local sim = require "idemsim"
 sim.api(1)
+local seen = require "_seen"
 
 local how = sim.param("how", "error", { "error", "silence" })
 
@@ -41,6 +42,8 @@ return sim.scenario {
               end) },
     eventually = { "resolves" },
     sometimes  = {
+      one_failed = how == "error" and seen.error("LOADING") or
+                   seen.message("send", "lost", "renew"),
       renewed_again = function(h)
         return h:count { kind = "store", script = "renew", code = "RENEWED", k = "k" } > 2
       end,

@@ -6,6 +6,7 @@
 -- job again.
 local sim = require "idemsim"
 sim.api(1)
+local seen = require "_seen"
 
 -- late: the asker has given up by then, and asks again beside it.
 local patience = sim.param("timeout", "2s", { "2s", "60ms" })
@@ -37,6 +38,7 @@ return sim.scenario {
     holds      = { "at_most_once", "mutual_exclusion", "same_answer", "ack_durable" },
     eventually = { "resolves", "new_keys_succeed" },
     sometimes  = {
+      it_came_late = seen.message("send", "held", "claim"),
       replayed = function(h)
         return h:count { kind = "reply", client = "c2", mark = "replayed" } > 0
       end,

@@ -6,6 +6,7 @@
 -- reply to the one before.
 local sim = require "idemsim"
 sim.api(1)
+local seen = require "_seen"
 
 -- The key that is asked for next, on the connection where a reply is due.
 local state = sim.param("next_key_is", "running", { "running", "completed" })
@@ -42,6 +43,7 @@ return sim.scenario {
     holds      = { "no_cross_talk", "at_most_once", "same_answer", "ack_durable" },
     by_param   = { next_key_is = { running = { holds = { "mutual_exclusion" } } } },
     eventually = { "resolves", "new_keys_succeed" },
+    sometimes  = { its_reply_was_late = seen.message("recv", "held", "claim") },
   },
 
   explore = { exhaustive = { gates = 2, clients = 2, keys = 2, attempts = 1 },

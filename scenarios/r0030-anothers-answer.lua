@@ -5,6 +5,7 @@
 -- conversations, and some the payment details of somebody else.
 local sim = require "idemsim"
 sim.api(1)
+local seen = require "_seen"
 
 local arbiter = sim.param("arbiter", "redis", { "redis", "ledger" })
 
@@ -43,6 +44,7 @@ return sim.scenario {
     holds      = { "no_cross_talk", "same_answer", "at_most_once", "ack_durable" },
     eventually = { "resolves" },
     sometimes  = {
+      stalled  = seen.message("recv", "held"),
       replayed = function(h) return h:count { kind = "reply", source = "replay" } > 20 end,
       gave_up  = function(h) return h:count { kind = "reply", class = "info" } > 0 end,
     },

@@ -6,6 +6,7 @@
 -- no key is evicted for a script's sake.
 local sim = require "idemsim"
 sim.api(1)
+local seen = require "_seen"
 
 return sim.scenario {
   name = "Redis is full while a program runs",
@@ -39,6 +40,7 @@ return sim.scenario {
     holds      = { "no_false_definite", "at_most_once", "same_answer", "ack_durable" },
     eventually = { "resolves", "new_keys_succeed" },
     sometimes  = {
+      full = seen.error("OOM"),
       refused = function(h)
         return h:count { kind = "reply", class = "fail", mark = "not-started",
                          k = "new" } > 0

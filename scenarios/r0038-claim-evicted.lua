@@ -33,7 +33,10 @@ return sim.scenario {
   expect = {
     by_param = {
       arbiter = {
-        token = { holds = { "at_most_once", "mutual_exclusion", "no_false_definite" } },
+        token  = { holds = { "at_most_once", "mutual_exclusion", "no_false_definite" },
+                   sometimes = { it_was_gone = function(h)
+                     return h:count { kind = "reply", client = "c2", mark = "void-token" } > 0
+                   end } },
         redis = { violates = { "at_most_once", "mutual_exclusion" } },
       },
     },

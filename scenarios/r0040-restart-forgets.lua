@@ -5,6 +5,7 @@
 -- of completed work is gone with the next restart, and the work is done again.
 local sim = require "idemsim"
 sim.api(1)
+local seen = require "_seen"
 
 local arbiter = sim.param("arbiter", "ledger", { "ledger", "token", "redis" })
 
@@ -43,6 +44,7 @@ return sim.scenario {
       },
     },
     eventually = { "resolves" },
+    sometimes  = { redis_died = seen.died("a") },
   },
 
   explore = { exhaustive = { gates = 2, clients = 2, keys = 1, attempts = 2 },

@@ -5,6 +5,7 @@
 -- that the power takes with it, though every test that kills processes passes.
 local sim = require "idemsim"
 sim.api(1)
+local seen = require "_seen"
 
 -- before anybody is told, or when the client has read it all
 local when = sim.param("when", "answered", { "answered", "committed" })
@@ -38,6 +39,7 @@ return sim.scenario {
     holds      = { "at_most_once", "same_answer", "ack_durable", "no_partial_success" },
     eventually = { "resolves", "new_keys_succeed" },
     sometimes  = {
+      the_power_went = seen.died("g1"),
       known_after_the_loss = function(h)
         return h:count { kind = "reply", client = "c2", mark = "replayed" } > 0
       end,
