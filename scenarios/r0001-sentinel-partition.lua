@@ -7,6 +7,7 @@
 -- demoted and dropped its writes: 56 % of those that it had acknowledged.
 local sim = require "idemsim"
 sim.api(1)
+local seen = require "_seen"
 
 local arbiter = sim.param("arbiter", "ledger", { "ledger", "token", "redis" })
 
@@ -32,7 +33,7 @@ return sim.scenario {
   handler = sim.handler { effect = "append", service = sim.const(20) },
 
   load = {
-    sim.closed { clients = 4, keys = sim.keys { n = 8 },
+    sim.closed { clients = 4, keys = sim.keys { n = 24 },
                  requests_per_client = 12, think = sim.uniform(20, 80),
                  retry = retry },
   },
@@ -58,6 +59,7 @@ return sim.scenario {
       },
     },
     eventually = { "resolves" },
+    sometimes  = { redis_died = seen.died("a") },
   },
 
   explore = { exhaustive = { gates = 2, clients = 2, keys = 1, attempts = 2 },

@@ -24,8 +24,9 @@ return sim.scenario {
   load = {
     sim.script {
       { at = 0,    client = "c1", send = { key = "k" } },
-      { at = 150,  client = "c2", send = { key = "k" } },
-      { at = 400,  client = "c1", send = { key = "k" } },   -- past the lease
+      -- past the lease, and nobody has asked before
+      { at = 280,  client = "c2", send = { key = "k", to = "g2" } },
+      { at = 450,  client = "c1", send = { key = "k", to = "g2" } },
       { at = 800,  client = "c2", send = { key = "k" } },   -- and the limit
       { at = 1200, client = "c1", send = { key = "k" } },
     },
@@ -34,7 +35,7 @@ return sim.scenario {
   faults = {
     sim.on(sim.label("g1", "effect.after", { key = "k" }),
            sim.proc.kill("g1"),
-           sim.after(50, sim.proc.restart("g1"))),
+           sim.after(600, sim.proc.restart("g1"))),
   },
 
   expect = {

@@ -20,8 +20,10 @@ return sim.scenario {
 
   load = {
     sim.script {
-      { at = 0,   client = "c1", send = { key = "k" } },
-      { at = 200, client = "c2", send = { key = "k" } },
+      { at = 0,   client = "c4", send = { key = "done", to = "g1" } },
+      { at = 600, client = "c1", send = { key = "k", to = "g1" } },
+      { at = 800, client = "c2", send = { key = "k", to = "g2" } },
+      { at = 850, client = "c3", send = { key = "done", to = "g2" } },
     },
   },
 
@@ -34,8 +36,14 @@ return sim.scenario {
     by_param = {
       arbiter = {
         ledger = { holds = { "at_most_once", "mutual_exclusion", "no_false_definite",
-                             "same_answer" } },
-        token  = { holds = { "at_most_once", "mutual_exclusion", "no_false_definite" } },
+                             "same_answer" },
+                   sometimes = { the_cache_was_empty = function(h)
+                     return h:count { kind = "reply", k = "done", source = "ledger" } > 0
+                   end } },
+        token  = { holds = { "at_most_once", "mutual_exclusion", "no_false_definite" },
+                   sometimes = { it_was_gone = function(h)
+                     return h:count { kind = "reply", client = "c2", mark = "void-token" } > 0
+                   end } },
         redis  = { violates = { "at_most_once", "mutual_exclusion" } },
       },
     },

@@ -6,13 +6,18 @@
 -- for two hours after what had begun it was over.
 local sim = require "idemsim"
 sim.api(1)
+local seen = require "_seen"
+
+-- It answers late, or at once, with an error: only then is there nothing that a try waits
+-- for but its own pauses.
+local how = sim.param("store", "stalls", { "stalls", "errs" })
 
 local retry = sim.retry { max = 500, timeout = sim.const(100), backoff = "none",
                           key = "reuse",
                           on = { "timeout", "reset", "busy", "unavailable" } }
 
 return sim.scenario {
-  name = "a stall of 700 ms, and retries without a pause",
+  name = "the store " .. how .. " for 700 ms, and retries without a pause",
 
   topology = { redis = { a = {} },
                gates = { n = 2, arbiter = "redis", store = "a",
@@ -28,9 +33,12 @@ return sim.scenario {
                  retry = retry },
   },
 
-  faults = {
+  faults = how == "stalls" and {
     sim.on(sim.at(400), sim.store.slow("a", 700),
            sim.after(700, sim.store.slow("a", 0))),
+  } or {
+    sim.on(sim.at(400), sim.store.error("a", "BUSY"),
+           sim.after(700, sim.net.heal("*->a"))),
   },
 
   heal = { at = 1150, quiet = 3000 },
@@ -40,6 +48,7 @@ return sim.scenario {
     bounds     = { handler_runs_per_key = 1, store_ops_per_attempt = 4,
                    goodput_recovers_within_ms = 700 },
     eventually = { "resolves", "new_keys_succeed" },
+    sometimes  = { it_did = how == "stalls" and seen.unanswered or seen.error("BUSY") },
   },
 
   explore = { exhaustive = { gates = 2, clients = 2, keys = 1, attempts = 2 },
