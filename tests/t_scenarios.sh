@@ -16,7 +16,7 @@ trap 'rm -rf "$out"' EXIT
 
 set --
 for name in 04 07 10 11 12 14 20 21 22 24 25 26 27 28 29 90 r0018 r0024 \
-    r0025 r0029 r0036 r0052 r0056 r0061 r0066; do
+    r0025 r0029 r0036 r0052 r0056 r0061 r0066 r0074; do
 	set -- "$@" "$top_srcdir/scenarios/$name"[_-]*.lua
 done
 "$idemsim" run --quick --tap 13 --out "$out/failed" "$@"
