@@ -4,6 +4,7 @@
 -- a look before and a save after lets two run.
 local sim = require "idemsim"
 sim.api(1)
+local seen = require "_seen"
 
 local scheme    = sim.param("scheme", "script", { "setnx", "check", "script" })
 local situation = sim.param("situation", "duplicates", { "duplicates", "storm", "crash" })
@@ -77,7 +78,7 @@ return sim.scenario {
   topology = {
     redis = { a = {} },
     gates = { n = 2, arbiter = "redis", store = "a",
-              config = { scheme = scheme, lease = "600ms", limit = "500ms", wait = "50ms" } },
+              config = seen.patient { scheme = scheme, lease = "600ms", limit = "500ms", wait = "50ms" } },
   },
 
   handler = sim.handler { effect = "append", service = sim.const(150) },

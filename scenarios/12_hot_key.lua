@@ -2,6 +2,7 @@
 -- served from what their instance knows, and the store is asked but a few times.
 local sim = require "idemsim"
 sim.api(1)
+local seen = require "_seen"
 
 local arbiter = sim.param("arbiter", "ledger", { "ledger", "token", "redis" })
 
@@ -12,7 +13,7 @@ return sim.scenario {
   topology = {
     redis = { a = {} },
     gates = { n = 4, arbiter = arbiter, store = "a", ledger = "shared",
-              config = { lease = "2s", wait = "3s" } },
+              config = seen.patient { lease = "2s", wait = "3s" } },
   },
 
   handler = sim.handler { effect = "append", service = sim.const(100), output_bytes = 4000 },

@@ -2,6 +2,7 @@
 -- lease is renewed; a time to live that nobody renews lets a second one begin.
 local sim = require "idemsim"
 sim.api(1)
+local seen = require "_seen"
 
 local how = sim.param("how", "ledger", { "ledger", "token", "redis", "auto", "setnx" })
 
@@ -17,7 +18,8 @@ return sim.scenario {
 
   topology = {
     redis = { a = {} },
-    gates = { n = 2, arbiter = arbiter, store = "a", ledger = "shared", config = config },
+    gates = { n = 2, arbiter = arbiter, store = "a", ledger = "shared",
+              config = seen.patient(config) },
   },
 
   handler = sim.handler { effect = "append", service = sim.const(500) },

@@ -2,6 +2,7 @@
 -- kept, then a tombstone that refuses it without a run, then forgotten.
 local sim = require "idemsim"
 sim.api(1)
+local seen = require "_seen"
 
 local arbiter = sim.param("arbiter", "ledger", { "ledger", "token", "redis" })
 
@@ -18,7 +19,7 @@ return sim.scenario {
   topology = {
     redis = { a = {} },
     gates = { n = 2, arbiter = arbiter, store = "a", ledger = "shared",
-              config = { lease = "300ms", limit = "250ms", wait = "20ms",
+              config = seen.patient { lease = "300ms", limit = "250ms", wait = "20ms",
                          keep = "450ms", keep_min = "450ms", tombstone = "1s" } },
   },
 

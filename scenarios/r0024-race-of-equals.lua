@@ -16,7 +16,7 @@ return sim.scenario {
   topology = { redis = { a = {} },
                gates = { n = 3, arbiter = arbiter, store = "a",
                          ledger = arbiter == "ledger" and "shared" or nil,
-                         config = { lease = "2s", wait = "20ms" } } },
+                         config = seen.patient { lease = "2s", wait = "20ms" } } },
 
   handler = sim.handler { effect = "append", service = sim.const(120) },
 

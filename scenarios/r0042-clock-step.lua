@@ -8,6 +8,7 @@
 -- leases go by the wall clock, or if a key past its lease is anybody's.
 local sim = require "idemsim"
 sim.api(1)
+local seen = require "_seen"
 
 local arbiter = sim.param("arbiter", "redis", { "redis", "token", "ledger" })
 
@@ -17,7 +18,7 @@ return sim.scenario {
   topology = { redis = { a = {} },
                gates = { n = 2, arbiter = arbiter, store = "a",
                          ledger = arbiter == "ledger" and "shared" or nil,
-                         config = { lease = "900ms", wait = "20ms" } } },
+                         config = seen.patient { lease = "900ms", wait = "20ms" } } },
 
   handler = sim.handler { effect = "append", service = sim.const(500) },
 

@@ -5,6 +5,7 @@
 -- again with the next one.
 local sim = require "idemsim"
 sim.api(1)
+local seen = require "_seen"
 
 local arbiter = sim.param("arbiter", "ledger", { "ledger", "redis" })
 
@@ -29,7 +30,7 @@ return sim.scenario {
   topology = {
     redis = { a = {} },
     gates = { n = 1, arbiter = arbiter, store = "a", ledger = "shared",
-              config = { lease = "600ms" } },
+              config = seen.patient { lease = "600ms" } },
   },
 
   handler = sim.handler { effect = "append", service = sim.const(10), output_bytes = 3000 },

@@ -6,6 +6,7 @@
 -- first request's answer as if that had been asked for.
 local sim = require "idemsim"
 sim.api(1)
+local seen = require "_seen"
 
 local arbiter = sim.param("arbiter", "ledger", { "ledger", "token" })
 local differs = sim.param("differs", "body", { "body", "method" })
@@ -60,7 +61,7 @@ return sim.scenario {
   topology = {
     redis = { a = {} },
     gates = { n = 2, arbiter = arbiter, store = "a", ledger = "shared",
-              config = { lease = "600ms" } },
+              config = seen.patient { lease = "600ms" } },
   },
 
   handler = sim.handler { effect = "append", service = sim.const(100) },
