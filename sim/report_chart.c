@@ -280,7 +280,8 @@ by_place(const void *a_, const void *b_)
 
 	if (a->kind != b->kind)
 		return a->kind < b->kind ? -1 : 1;
-	if (a->kind == CHART_PROGRAM && a->first != b->first)
+	if ((a->kind == CHART_PROGRAM || a->kind == CHART_LEASE) &&
+	    a->first != b->first)
 		return a->first < b->first ? -1 : 1;
 	order = by_name(a->name, b->name);
 	return order != 0 ? order : (a->life > b->life) - (a->life < b->life);
@@ -289,7 +290,7 @@ by_place(const void *a_, const void *b_)
 static bool
 shares(const struct chart_lane *l, size_t clients)
 {
-	return l->kind == CHART_PROGRAM ||
+	return l->kind == CHART_PROGRAM || l->kind == CHART_LEASE ||
 	    (l->kind == CHART_CLIENT && clients > CLIENTS_ALONE);
 }
 
@@ -382,6 +383,7 @@ report_chart_make(struct chart *c, const struct history *h,
 	report_pick(&c->pick, h, finding, max, REPORT_PICK_PAGE);
 	make_rows(&m);
 	place_rows(c);
+	report_lease_find(c);
 	place_columns(c);
 	report_span_find(c);
 }

@@ -9,8 +9,8 @@
  * Where everything of a space-time diagram stands, in pixels: lanes from left
  * to right, one row an event from top to bottom.
  *
- *	 clients   |   gates          | stores | programs
- *	 c1    c2  |   g1   g1 life 2 |   a    |
+ *	 clients   |   gates          | stores | leases | programs
+ *	 c1    c2  |   g1   g1 life 2 |   a    |        |
  */
 #define CHART_ROW 24
 #define CHART_GAP 26		/* before a row: some time has gone by */
@@ -19,7 +19,8 @@
 #define CHART_HEAD 56
 
 enum chart_kind {
-	CHART_CLIENT, CHART_GATE, CHART_STORE, CHART_LEDGER, CHART_PROGRAM,
+	CHART_CLIENT, CHART_GATE, CHART_STORE, CHART_LEDGER, CHART_LEASE,
+	CHART_PROGRAM,
 	CHART_KINDS
 };
 
@@ -66,6 +67,29 @@ struct chart_span {
 	unsigned side;		/* beside others of its lane; from 0 */
 };
 
+/* That somebody owns a key: a bracket on a lane of its own. */
+enum chart_lease_end {
+	CHART_LEASE_OPEN,	/* it goes on: none */
+	CHART_LEASE_COMPLETED, CHART_LEASE_RAN, CHART_LEASE_RELEASED,
+	CHART_LEASE_UNKNOWN,	/* somebody noted that nobody knows */
+	CHART_LEASE_EXPIRED,
+	CHART_LEASE_TAKEN,	/* another got it before it had expired */
+	CHART_LEASE_FORGOTTEN, CHART_LEASE_DIED,
+	CHART_LEASE_ENDS
+};
+
+struct chart_lease {
+	const char *key, *gate;	/* gate: who has it; NULL: not known */
+	uint32_t from, to;	/* events; to 0: it ended at none */
+	uint32_t *renewed;	/* events */
+	size_t renewed_n;
+	int64_t from_ns, until_ns, end_ns;	/* until: unless renewed */
+	enum chart_lease_end end;
+	int lane;
+	size_t first, last;	/* rows; last is n where it goes on */
+	int y, foot;
+};
+
 struct chart {
 	const struct history *h;
 	struct arena arena;
@@ -80,6 +104,8 @@ struct chart {
 	size_t downs_n;
 	struct chart_span *tries, *runs;	/* by their first rows */
 	size_t tries_n, runs_n;
+	struct chart_lease *leases;
+	size_t leases_n;
 	int column_width, width, height;
 };
 
@@ -90,6 +116,9 @@ void report_chart_free(struct chart *);
 
 /* Its part: tries and runs (report_span.c). */
 void report_span_find(struct chart *);
+/* And leases, each with its lane (report_lease.c): once rows have their
+   places. */
+void report_lease_find(struct chart *);
 
 int report_chart_x(const struct chart *, int lane);
 /* The row of an event, or of the next one that is shown; n: there is none. */

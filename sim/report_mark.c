@@ -4,7 +4,6 @@
 
 #include <string.h>
 
-#define CHARACTER 6.7		/* its breadth in a label */
 #define ASIDE 11
 #define MARK 7			/* half of the largest */
 #define RING 11			/* around one of a conflict */
@@ -52,10 +51,17 @@ static const struct {
 	[HISTORY_END] = { "mz", "fn" }
 };
 
+/* No server says so: it is when it was. */
+static bool
+is_expiry(const struct history_event *e)
+{
+	return e->note != NULL && strcmp(e->note, "lease_expired_running") == 0;
+}
+
 const char *
 report_svg_shape(const struct history_event *e)
 {
-	return e->kind == HISTORY_RET ? shape_of_outcome(e->class) :
+	return is_expiry(e) ? "mv" : e->kind == HISTORY_RET ? shape_of_outcome(e->class) :
 	    e->kind == HISTORY_EFFECT ? shape_of_phase(e->ph) :
 	    looks[e->kind].shape;
 }
@@ -63,7 +69,7 @@ report_svg_shape(const struct history_event *e)
 const char *
 report_svg_class(const struct history_event *e)
 {
-	return looks[e->kind].class;
+	return is_expiry(e) ? "ff" : looks[e->kind].class;
 }
 
 /* --- what it says --------------------------------------------------------- */
@@ -85,7 +91,13 @@ words_of(const struct history_event *e, char *out, size_t size)
 		return e->what;
 	if (e->kind == HISTORY_END)
 		return "the end of the run";
-	if (e->kind == HISTORY_LABEL)
+	if (is_expiry(e))
+		snprintf(out, size, "the lease of %s expires, its program "
+		    "runs on", first(e->k, "a key"));
+	else if (e->note != NULL && strcmp(e->note, "lost_ack") == 0)
+		snprintf(out, size, "%s has lost what it acknowledged of %s",
+		    e->p, first(e->k, "a key"));
+	else if (e->kind == HISTORY_LABEL)
 		snprintf(out, size, "%s is at %s%s%s", e->p, e->label != NULL ?
 		    e->label : "a label", e->k != NULL ? " of " : "",
 		    e->k != NULL ? e->k : "");
@@ -158,7 +170,8 @@ label_of(struct idem_buf *out, const struct history_event *e)
 		break;
 	case HISTORY_STORE:
 	case HISTORY_LEDGER:
-		idem_buf_text(out, first(e->what, first(e->code, e->cmd)));
+		idem_buf_text(out, is_expiry(e) ? "lease over" :
+		    first(e->what, first(e->code, first(e->cmd, e->note))));
 		break;
 	case HISTORY_EFFECT:
 		idem_buf_printf(out, "%s %s", first(e->id, ""),
@@ -214,7 +227,7 @@ stands_left(const struct chart *c, const struct chart_row *r, size_t len)
 		return to > x;
 	case HISTORY_FAULT:
 	case HISTORY_HEAL:
-		return x + ASIDE + (int)((double)len * CHARACTER) >
+		return x + ASIDE + (int)((double)len * REPORT_SVG_CHARACTER) >
 		    c->width && x > c->width / 2;
 	case HISTORY_LABEL:
 	case HISTORY_STORE:
@@ -238,7 +251,7 @@ label(struct idem_buf *out, const struct chart *c, const struct chart_row *r)
 	int room = r->e->kind == HISTORY_LABEL ? c->column_width + ASIDE :
 	    c->column_width - 2 * ASIDE;	/* up to the next lane, or
 						   across it */
-	size_t max = is_wide(r->e) ? 80 : (size_t)(room / CHARACTER);
+	size_t max = is_wide(r->e) ? 80 : (size_t)(room / REPORT_SVG_CHARACTER);
 	struct idem_buf text = { 0 }, cut = { 0 };
 	bool left;
 
@@ -281,10 +294,8 @@ mark(struct idem_buf *out, const struct chart *c, size_t row)
 	int x = r->lane != CHART_NO_LANE ? report_chart_x(c, r->lane) +
 	    r->aside : EDGE + 8;
 
-	idem_buf_printf(out, "<g class=\"e%s\" data-e=\"%zu\">"
-	    "<rect x=\"0\" y=\"%d\" width=\"%d\" height=\"%d\"/><title>",
-	    r->conflict > 0 ? " cf" : "", row, r->y - CHART_ROW / 2, c->width,
-	    CHART_ROW);
+	idem_buf_printf(out, "<g class=\"m%s\" data-e=\"%zu\"><title>",
+	    r->conflict > 0 ? " cf" : "", row);
 	report_svg_words(out, r->e, 160);
 	idem_buf_text(out, "</title>");
 	if (r->lane != CHART_NO_LANE)
@@ -295,6 +306,18 @@ mark(struct idem_buf *out, const struct chart *c, size_t row)
 	if (r->conflict > 0)
 		conflict(out, r, x);
 	idem_buf_text(out, "</g>\n");
+}
+
+/* Below all that has words of its own, or the pointer would not get at it. */
+void
+report_svg_rows(struct idem_buf *out, const struct chart *c)
+{
+	size_t i;
+
+	for (i = 0; i < c->n; i++)
+		idem_buf_printf(out, "<g class=\"e\" data-e=\"%zu\"><rect "
+		    "y=\"%d\" width=\"%d\" height=\"%d\"/></g>\n", i,
+		    c->rows[i].y - CHART_ROW / 2, c->width, CHART_ROW);
 }
 
 void

@@ -115,6 +115,7 @@ const char *const report_style[] = {
 "stroke-dasharray:6 4}"
 ".try{fill:var(--bg);stroke:var(--q);stroke-width:1.6}"
 ".run{fill:var(--u);fill-opacity:.3;stroke:var(--u);stroke-width:1.4}"
+".le path{stroke:var(--n);stroke-width:2.4;fill:none}"
 ".torn{stroke:var(--u);stroke-width:2;stroke-dasharray:2 3;fill:none}"
 "path.open{stroke:var(--q);stroke-width:1.8;stroke-dasharray:5 4;fill:none}"
 ".q,.r,.c,.s,.u{fill:none;stroke-width:1.5}"
@@ -132,7 +133,7 @@ const char *const report_style[] = {
 ".s5{fill:none;stroke:currentColor;stroke-width:2.6}"
 ".s6{fill:none;stroke:currentColor;stroke-width:1.5}"
 ".dash{stroke-dasharray:2.6 2}.defs{position:absolute}\n",
-".e{cursor:pointer}.e>rect{fill:transparent}.e:hover>rect{"
+"#pic [data-e]{cursor:pointer}.e>rect{fill:transparent}.e:hover>rect{"
 "fill:var(--hover)}.cb{fill:var(--mark);"
 "stroke:var(--edge)}.sel>rect{fill:var(--hover)}"
 ".ring{fill:none;stroke:var(--edge);stroke-width:2.4}"
@@ -195,8 +196,9 @@ const char *const report_script[] = {
 "choose(i)};l.onfocus=function(){go(i)};l.onkeydown=function(v){"
 "var j=v.key==='ArrowDown'?i+1:v.key==='ArrowUp'?i-1:-1;"
 "if(links[j]){v.preventDefault();links[j].focus()}}});go(0);\n",
-"d.getElementById('pic').onclick=function(v){var g=v.target.closest('.e');"
-"if(g)choose(+g.getAttribute('data-e'))};\n",
+"d.getElementById('pic').onclick=function(v){"
+"var g=v.target.closest('[data-e]');"
+"if(g)choose(+g.getAttribute('data-e').split(' ').pop())};\n",
 "d.getElementById('all').onclick=all;"
 "d.addEventListener('keydown',function(v){if(v.key==='Escape')all()});"
 "show();d.getElementById('tools').hidden=false;\n",
@@ -247,6 +249,10 @@ SHAPE("mg", "fh", "the end of one")
 SHAPE("mp", "fh", "a process starts")
 SHAPE("mk", "ff", "a process has ended")
 SHAPE("my", "fn", "a line of a log, a note")
+"<li><svg width=\"22\" height=\"24\" aria-hidden=\"true\" class=\"le\">"
+"<path d=\"M15 2H8V22H15M4 12H12\"/></svg>a lease, with its key "
+"and owner: claimed, renewed, over</li>"
+SHAPE("mv", "ff", "a lease has expired")
 "<li><svg width=\"44\" height=\"18\" aria-hidden=\"true\"><rect "
 "class=\"dead\" x=\"1\" y=\"1\" width=\"42\" height=\"16\"/></svg>"
 "a lane that is dead</li>"
@@ -298,6 +304,7 @@ const char report_shapes[] =
 "<g id=\"mw\"><rect class=\"s3\" x=\"-4.5\" y=\"-4.5\" width=\"9\" "
 "height=\"9\"/><rect class=\"s1\" x=\"-2\" y=\"-2\" width=\"4\" "
 "height=\"4\"/></g>"
+"<g id=\"mv\"><path class=\"s1\" d=\"M-5-6.5H5L-5 6.5H5Z\"/></g>"
 "<pattern id=\"hatch\" width=\"7\" height=\"7\" "
 "patternUnits=\"userSpaceOnUse\" patternTransform=\"rotate(45)\">"
 "<path class=\"hd\" d=\"M0 0V7\"/></pattern>"

@@ -11,7 +11,7 @@
 static const char *const groups[CHART_KINDS] = {
 	[CHART_CLIENT] = "clients", [CHART_GATE] = "gates",
 	[CHART_STORE] = "stores", [CHART_LEDGER] = "ledger",
-	[CHART_PROGRAM] = "programs"
+	[CHART_LEASE] = "leases", [CHART_PROGRAM] = "programs"
 };
 
 static void
@@ -165,10 +165,11 @@ report_svg_lanes(struct idem_buf *out, const struct chart *c)
 	for (i = 0; i < c->lanes_n; i++)
 		lane(out, c, i);
 	gaps(out, c);
-	for (i = 0; i < c->downs_n; i++)
-		down(out, c, &c->downs[i]);
 	for (i = 0; i < c->n; i++)
 		band(out, c, i);
+	report_svg_rows(out, c);
+	for (i = 0; i < c->downs_n; i++)
+		down(out, c, &c->downs[i]);
 	idem_buf_u8(out, '\n');
 }
 
@@ -182,6 +183,7 @@ report_svg(struct idem_buf *out, const struct chart *c)
 	    "lanes. The list beside it and the table below say the same in "
 	    "words.\">\n", c->width, c->height, c->n, c->lanes_n);
 	report_svg_lanes(out, c);
+	report_svg_leases(out, c);
 	report_svg_spans(out, c);
 	report_svg_arrows(out, c);
 	report_svg_marks(out, c);

@@ -5,6 +5,8 @@
 #include "buf.h"
 #include "report_chart.h"
 
+#define REPORT_SVG_CHARACTER 6.7	/* its breadth in a label */
+
 /*
  * The diagram's two pictures: the lanes' heads, which stay in sight, and all
  * that is below.  Each thing says by data-e which rows it is of, so that the
@@ -15,7 +17,10 @@ void report_svg(struct idem_buf *, const struct chart *);
 
 /* Layers, from below to above. */
 void report_svg_lanes(struct idem_buf *, const struct chart *);
+/* To be pointed at: of the lanes' layer, over their bands. */
+void report_svg_rows(struct idem_buf *, const struct chart *);
 void report_svg_spans(struct idem_buf *, const struct chart *);
+void report_svg_leases(struct idem_buf *, const struct chart *);
 void report_svg_arrows(struct idem_buf *, const struct chart *);
 void report_svg_marks(struct idem_buf *, const struct chart *);
 

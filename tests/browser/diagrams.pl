@@ -66,7 +66,7 @@ my $ugly = <<'END';
 		    /^M([-\d.]+) ([-\d.]+)L([-\d.]+) ([-\d.]+)$/) || []).slice(1)
 		    .map(Number);
 		for (const row of (path.parentNode.dataset.e || '').split(' ')) {
-			const t = document.querySelector(`#pic .e[data-e="${row}"] text`);
+			const t = document.querySelector(`#pic .m[data-e="${row}"] text`);
 			if (x2 === undefined || !t) continue;
 			const b = t.getBBox();
 			const from = Math.max(b.x, Math.min(x1, x2));
@@ -162,12 +162,35 @@ sub past {
 	picture('past');
 	key('Escape');
 	is(dim(), 0, 'Escape brings all of them back');
-	$browser->value('document.querySelector("#pic .e use").parentNode' .
+	$browser->value('document.querySelector("#pic .m use").parentNode' .
 	    '.dispatchEvent(new MouseEvent("click", { bubbles: true })), 0');
 	cmp_ok(dim(), '>', 3, 'the picture can be asked, too');
 	$browser->value('scrollTo(0, 0), 0');
 	$browser->click('#all', 1);
 	is(dim(), 0, 'and a button brings them back');
+}
+
+# What lies over a thing must not take its words from the pointer.
+sub words {
+	look('60', 'light');
+	for (['#pic .le path', 'a lease'], ['#pic .paused', 'a lane that is paused'],
+	    ['#pic path.q', 'a request']) {
+		my ($thing, $what) = @$_;
+		like($browser->value("(() => { const t = " .
+		    "document.querySelector('$thing');" .
+		    "t.scrollIntoView({ block: 'center', inline: 'center' });" .
+		    "const b = t.getBoundingClientRect();" .
+		    "const p = t.tagName === 'path' ? t.getPointAtLength(" .
+		    "t.getTotalLength() / 2).matrixTransform(t.getScreenCTM()) :" .
+		    "{ x: b.left + 3, y: b.top + b.height / 2 };" .
+		    "let e = document.elementFromPoint(p.x, p.y);" .
+		    "while (e && !e.querySelector(':scope > title'))" .
+		    " e = e.parentElement;" .
+		    "return e ? e.querySelector('title').textContent : ''; })()"),
+		    { 'a lease' => qr/^the lease of k\d, which g\d had/,
+		    'a request' => qr/^c\d \S+ g\d k\d/ }->{$what} // qr/ is paused$/,
+		    "$what says what it is where it is pointed at");
+	}
 }
 
 sub filters {
@@ -243,6 +266,7 @@ for my $page (qw(5 narrow 60 200 wide)) {
 	drawn($page, $_) for qw(light dark);
 }
 past();
+words();
 filters();
 keyboard();
 heads();

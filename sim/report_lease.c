@@ -1,0 +1,291 @@
+/* SPDX-License-Identifier: ISC */
+#include "names.h"
+#include "report_chart.h"
+
+#include <string.h>
+
+#define MS_NS INT64_C(1000000)
+
+/*
+ * Who owned a key, and until when, as servers said it:
+ *
+ *	claim WON        renew RENEWED     renew RENEWED     complete WRITTEN
+ *	    +------------------+-----------------+------------------+
+ *
+ * or, where nobody renews, until a lease after the last of them.  Neither
+ * claims nor renewals of a ledger are in a history: there it is the program
+ * that tells, from its begin to its end.
+ */
+struct finding {
+	struct chart *c;
+	struct names keys;
+	size_t *open;		/* by key, 1 + index of its lease; 0: none */
+	size_t open_n;
+	const char **sent;	/* by message: who sent it; or NULL */
+	size_t sent_n;
+	int64_t lease_ns;
+};
+
+static bool
+is(const char *a, const char *b)
+{
+	return a != NULL && strcmp(a, b) == 0;
+}
+
+static bool
+is_expiry(const struct history_event *e, const char *key)
+{
+	return is(e->note, "lease_expired_running") && is(e->k, key);
+}
+
+static size_t *
+open_of(struct finding *f, const char *key)
+{
+	size_t before = f->keys.n, at;
+
+	at = names_add(&f->keys, &f->c->arena, key);
+	if (f->keys.n > before)
+		(void)arena_more(&f->c->arena, &f->open, &f->open_n,
+		    sizeof *f->open);
+	return &f->open[at];
+}
+
+/* Whatever came after its time did not end it. */
+static void
+end(struct finding *f, const struct history_event *e, enum chart_lease_end how)
+{
+	size_t *open = open_of(f, e->k);
+	struct chart_lease *l;
+
+	if (*open == 0)
+		return;
+	l = &f->c->leases[*open - 1];
+	*open = 0;
+	l->end = how;
+	l->end_ns = e->t_ns;
+	l->to = e->i;
+	if (l->until_ns >= e->t_ns)
+		return;
+	l->end = CHART_LEASE_EXPIRED;
+	l->end_ns = l->until_ns;
+	l->to = 0;
+}
+
+static void
+begin(struct finding *f, const struct history_event *e, const char *gate,
+    int64_t until_ns)
+{
+	struct chart_lease *l;
+
+	end(f, e, CHART_LEASE_TAKEN);
+	l = arena_more(&f->c->arena, &f->c->leases, &f->c->leases_n,
+	    sizeof *l);
+	*l = (struct chart_lease){ .key = e->k, .gate = gate, .from = e->i,
+	    .from_ns = e->t_ns, .until_ns = until_ns };
+	*open_of(f, e->k) = f->c->leases_n;
+}
+
+static void
+renew(struct finding *f, const struct history_event *e, const char *gate)
+{
+	size_t *open = open_of(f, e->k);
+	struct chart_lease *l;
+
+	if (*open == 0 || f->c->leases[*open - 1].until_ns < e->t_ns) {
+		begin(f, e, gate, e->t_ns + f->lease_ns);
+		return;
+	}
+	l = &f->c->leases[*open - 1];
+	l->until_ns = e->t_ns + f->lease_ns;
+	*(uint32_t *)arena_more(&f->c->arena, &l->renewed, &l->renewed_n,
+	    sizeof *l->renewed) = e->i;
+}
+
+/* --- what is said of it --------------------------------------------------- */
+
+static const char *
+sender(const struct finding *f, const struct history_event *e)
+{
+	return e->m > 0 && (size_t)e->m < f->sent_n ? f->sent[e->m] : NULL;
+}
+
+static void
+on_store(struct finding *f, const struct history_event *e)
+{
+	if (is(e->note, "lost_ack"))
+		end(f, e, CHART_LEASE_FORGOTTEN);
+	else if (is(e->code, "WON"))
+		begin(f, e, sender(f, e), e->t_ns + f->lease_ns);
+	else if (is(e->code, "OURS") || is(e->code, "RENEWED"))
+		renew(f, e, sender(f, e));
+	else if (!is(e->code, "WRITTEN"))
+		return;
+	else if (is(e->script, "complete"))
+		end(f, e, CHART_LEASE_COMPLETED);
+	else if (is(e->script, "unknown"))
+		end(f, e, CHART_LEASE_UNKNOWN);
+	else
+		end(f, e, CHART_LEASE_RELEASED);
+}
+
+static void
+on_program(struct finding *f, const struct history_event *e)
+{
+	if (is(e->ph, "begin"))
+		begin(f, e, e->gate, INT64_MAX);
+	else if (is(e->ph, "end"))
+		end(f, e, CHART_LEASE_RAN);
+}
+
+/* Its owner is gone, or nobody renewed it. */
+static void
+on_ledger(struct finding *f, const struct history_event *e)
+{
+	const struct chart_lease *l;
+	struct history_event of = *e;
+	size_t i;
+
+	if (e->k != NULL && is_expiry(e, e->k)) {
+		end(f, e, CHART_LEASE_EXPIRED);
+		return;
+	}
+	if (e->kind == HISTORY_EFFECT && e->k != NULL)
+		on_program(f, e);
+	for (i = 0; e->kind == HISTORY_EXIT && i < f->open_n; i++) {
+		l = f->open[i] > 0 ? &f->c->leases[f->open[i] - 1] : NULL;
+		of.k = f->keys.at[i];
+		if (l != NULL && is(l->gate, e->p))
+			end(f, &of, CHART_LEASE_DIED);
+	}
+}
+
+static void
+listen(struct finding *f)
+{
+	const struct history *h = f->c->h;
+	bool ledger = is(h->head.arbiter, "ledger");
+	const struct history_event *e;
+
+	f->sent_n = 4 * h->n + 1;
+	f->sent = arena_get(&f->c->arena, f->sent_n * sizeof *f->sent);
+	for (e = h->events; e < h->events + h->n; e++) {
+		if (e->kind == HISTORY_SEND && e->m > 0 &&
+		    (size_t)e->m < f->sent_n)
+			f->sent[e->m] = e->p;
+		if (ledger)
+			on_ledger(f, e);
+		else if (e->kind == HISTORY_STORE && e->k != NULL)
+			on_store(f, e);
+	}
+}
+
+/* What the run's end leaves open ends by itself, if its time was over. */
+static void
+close_all(struct finding *f)
+{
+	const struct history *h = f->c->h;
+	int64_t over_ns = h->events[h->n - 1].t_ns;
+	struct chart_lease *l;
+	size_t i;
+
+	for (i = 0; i < f->open_n; i++) {
+		if (f->open[i] == 0)
+			continue;
+		l = &f->c->leases[f->open[i] - 1];
+		if (l->until_ns >= over_ns)
+			continue;	/* CHART_LEASE_OPEN */
+		l->end = CHART_LEASE_EXPIRED;
+		l->end_ns = l->until_ns;
+	}
+}
+
+/* --- where it is ---------------------------------------------------------- */
+
+static size_t
+row_at(const struct chart *c, int64_t t_ns)
+{
+	size_t low = 0, high = c->n, at;
+
+	while (low < high) {
+		at = low + (high - low) / 2;
+		if (c->rows[at].e->t_ns <= t_ns)
+			low = at + 1;
+		else
+			high = at;
+	}
+	return low;
+}
+
+/* Above a row, where something was before it that has none. */
+static int
+above(const struct chart *c, size_t row)
+{
+	if (row == c->n)
+		return report_chart_foot(c);
+	return c->rows[row].y - CHART_ROW / 2 -
+	    (c->rows[row].gap_ns > 0 ? CHART_GAP / 2 : 0);
+}
+
+static int
+y_of(const struct chart *c, uint32_t i)
+{
+	size_t row = report_chart_row_of(c, i);
+
+	return row < c->n && c->rows[row].e->i == i ? c->rows[row].y :
+	    above(c, row);
+}
+
+/* False: nothing of it is between the rows that are shown. */
+static bool
+place(struct chart *c, struct chart_lease *l)
+{
+	l->first = report_chart_row_of(c, l->from);
+	if (l->first == c->n)
+		return false;
+	l->y = y_of(c, l->from);
+	if (l->end == CHART_LEASE_OPEN) {
+		l->last = c->n;
+		l->foot = report_chart_foot(c);
+	} else if (l->to > 0) {
+		l->last = report_chart_row_of(c, l->to);
+		l->foot = y_of(c, l->to);
+	} else {
+		l->last = row_at(c, l->end_ns);
+		l->foot = above(c, l->last);
+		/* It is told of, too: there. */
+		if (l->last > 0 && is_expiry(c->rows[l->last - 1].e, l->key))
+			l->foot = c->rows[--l->last].y;
+	}
+	return l->foot > l->y;
+}
+
+/* Each has a lane; they share columns. */
+static void
+make_lane(struct chart *c, struct chart_lease *l)
+{
+	struct chart_lane *lane = arena_more(&c->arena, &c->lanes,
+	    &c->lanes_n, sizeof *lane);
+
+	*lane = (struct chart_lane){ .name = l->key, .kind = CHART_LEASE,
+	    .first = l->first, .last = l->last < c->n ? l->last : c->n - 1 };
+	l->lane = (int)(c->lanes_n - 1);
+}
+
+void
+report_lease_find(struct chart *c)
+{
+	struct finding f = { .c = c,
+	    .lease_ns = c->h->head.lease_ms * MS_NS };
+	size_t i, n = 0;
+
+	if (c->n == 0 || f.lease_ns <= 0)
+		return;
+	listen(&f);
+	close_all(&f);
+	for (i = 0; i < c->leases_n; i++)
+		if (place(c, &c->leases[i]))
+			c->leases[n++] = c->leases[i];
+	c->leases_n = n;
+	for (i = 0; i < n; i++)
+		make_lane(c, &c->leases[i]);
+}
