@@ -5,6 +5,7 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <stdbool.h>
+#include <stdio.h>
 #include <string.h>
 #include <sys/sendfile.h>
 #include <sys/stat.h>
@@ -239,4 +240,25 @@ folder_copy(const char *from, const char *to)
 	if (b != -1)
 		close(b);
 	return result(error);
+}
+
+/* --- made ----------------------------------------------------------------- */
+
+int
+folder_make(const char *path)
+{
+	char at[4096];
+	char *slash;
+
+	errno = ENAMETOOLONG;
+	if (*path == '\0' || snprintf(at, sizeof at, "%s", path) >=
+	    (int)sizeof at)
+		return -1;
+	for (slash = at + 1; (slash = strchr(slash, '/')) != NULL; slash++) {
+		*slash = '\0';
+		if (mkdir(at, 0777) != 0 && errno != EEXIST)
+			return -1;
+		*slash = '/';
+	}
+	return mkdir(at, 0777) != 0 && errno != EEXIST ? -1 : 0;
 }

@@ -8,6 +8,8 @@
  * somebody does to the tree meanwhile.  0; -1 and errno of the first thing that
  * could not be done (the rest was).
  */
+int folder_make(const char *path);	/* and those that it is in; one that
+					   is there is good */
 int folder_empty(int fd);		/* of a folder: all that is in it */
 int folder_remove(const char *path);	/* it is not there: 0 too */
 

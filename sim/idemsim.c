@@ -6,73 +6,66 @@
 
 #include "matrix.h"
 
+#include <errno.h>
+#include <fcntl.h>
 #include <stdio.h>
 #include <string.h>
 
-static const char usage[] =
-    "usage: idemsim [run] [OPTION...] FILE|FOLDER...\n"
-    "       idemsim list FILE|FOLDER...\n"
-    "       idemsim explain FILE...\n"
-    "       idemsim check HISTORY...\n"
-    "       idemsim render HISTORY >PAGE\n"
-    "       idemsim matrix [OPTION...]\n"
-    "\n"
-    "  --param NAME=VALUE  only points where the parameter has that value\n"
-    "  --only PATTERN      only points whose name fits\n"
-    "  --runs N            of each point\n"
-    "  --wall TIME         for each point: 10s, 5m\n"
-    "  --quick             one run of each point\n"
-    "  --seed N            of the first run\n"
-    "  --out FOLDER        what failed is told there (idemsim-out)\n"
-    "  --keep FOLDER       logs of all points' last runs\n"
-    "  --junit FILE, --json FILE, --tap 13|14\n"
-    "  --html FILE         the matrix as a page\n"
-    "  --require live      what cannot be started is an error, not a SKIP\n"
-    "  -h, --help, --version\n";
-
-static const struct {
-	const char *name;
-	enum idemsim_exit (*run)(const struct idemsim_options *);
-} commands[] = {
-	{ "run", idemsim_run },		/* the default */
-	{ "list", idemsim_list },
-	{ "explain", idemsim_explain },
-	{ "check", idemsim_check },
-	{ "render", idemsim_render },
-	{ "matrix", matrix_main }
+static enum idemsim_exit (*const commands[IDEMSIM_COMMANDS])(
+    const struct idemsim_options *) = {
+	[IDEMSIM_RUN] = idemsim_run,
+	[IDEMSIM_LIST] = idemsim_list,
+	[IDEMSIM_EXPLAIN] = idemsim_explain,
+	[IDEMSIM_CHECK] = idemsim_check,
+	[IDEMSIM_RENDER] = idemsim_render,
+	[IDEMSIM_MATRIX] = matrix_main
 };
 
-/* Its place, taken off the line; that of "run" where it is none of them. */
-static size_t
-command_of(int *argc, char ***argv)
+/*
+ * Who was started without a standard output must not write what it says into
+ * the next file that it opens.  It is not opened for writing, so that nobody
+ * believes that it was written.
+ */
+static void
+open_standard(void)
 {
-	size_t i;
+	int fd;
 
-	for (i = 0; *argc > 1 && i < sizeof commands / sizeof *commands; i++)
-		if (strcmp(commands[i].name, (*argv)[1]) == 0) {
-			(*argv)[1] = (*argv)[0];	/* for getopt */
-			(*argc)--;
-			(*argv)++;
-			return i;
-		}
-	return 0;
+	for (fd = 0; fd <= 2; fd++)
+		if (fcntl(fd, F_GETFD) == -1)
+			(void)open("/dev/null", O_RDONLY);
+}
+
+/* What nobody could read was not said. */
+static enum idemsim_exit
+end(enum idemsim_exit status)
+{
+	errno = 0;
+	if (fflush(stdout) == 0 && !ferror(stdout))
+		return status;
+	if (status != IDEMSIM_INTERNAL)
+		fprintf(stderr, "idemsim: standard output: %s\n",
+		    strerror(errno != 0 ? errno : EIO));
+	return status == IDEMSIM_INTERRUPTED ? status : IDEMSIM_INTERNAL;
 }
 
 int
 main(int argc, char **argv)
 {
-	size_t command = command_of(&argc, &argv);
 	struct idemsim_options o;
 
+	open_standard();
 	if (!idemsim_options(&o, argc, argv)) {
-		fputs("idemsim: see idemsim --help\n", stderr);
+		fprintf(stderr, "idemsim: see idemsim %s%s--help\n",
+		    o.named ? idemsim_command_text(o.command) : "",
+		    o.named ? " " : "");
 		return IDEMSIM_USAGE;
 	}
 	if (o.help)
-		fputs(usage, stdout);
+		idemsim_help(&o);
 	else if (o.version)
 		puts("idemsim " VERSION);
 	else
-		return (int)commands[command].run(&o);
-	return IDEMSIM_OK;
+		return (int)end(commands[o.command](&o));
+	return (int)end(IDEMSIM_OK);
 }

@@ -21,8 +21,16 @@ enum idemsim_exit {
 
 #define IDEMSIM_PARAMS 32
 
+enum idemsim_command {
+	IDEMSIM_RUN, IDEMSIM_LIST, IDEMSIM_EXPLAIN, IDEMSIM_CHECK,
+	IDEMSIM_RENDER, IDEMSIM_MATRIX,
+	IDEMSIM_COMMANDS
+};
+
 /* The command line; zeroes: as nothing was said. */
 struct idemsim_options {
+	enum idemsim_command command;
+	bool named;		/* the line has its name */
 	struct scenario_choice params[IDEMSIM_PARAMS];
 	size_t params_n;
 	unsigned runs;		/* 0: as the scenario says */
@@ -38,8 +46,20 @@ struct idemsim_options {
 	int names_n;
 };
 
-/* False: it is wrong, which has been said. */
+/* False: it is wrong, which has been said; which command it was is known. */
 bool idemsim_options(struct idemsim_options *, int argc, char **argv);
+const char *idemsim_command_text(enum idemsim_command);
+/* On standard output, of its command, or of all. */
+void idemsim_help(const struct idemsim_options *);
+
+/* --- where results go (idemsim_places.c) ---------------------------------- */
+
+/*
+ * Before anything is run: files that are to be written are made, and empty (so
+ * that nobody takes an earlier run's for this one's); folders can be.  False:
+ * not so, which has been said.
+ */
+bool idemsim_places(const struct idemsim_options *);
 
 /* --- scenario files (idemsim_files.c) ------------------------------------- */
 

@@ -152,50 +152,61 @@ judge_again(struct history *h, const char *name, struct judge_run *run)
 	return judged;
 }
 
-static void
-say_verdict(int number, const char *path, const struct judge_run *r)
+/*
+ * -1: it cannot be read, and standard error says why.  failed: nobody came to a
+ * verdict.
+ */
+static int
+look_at(struct report *r, const char *path, enum judge_verdict *verdict,
+    bool *failed)
 {
-	printf("%sok %d - %s %s%s\n", r->verdict == JUDGE_PASS ||
-	    r->verdict == JUDGE_SKIP ? "" : "not ", number, path,
-	    judge_text(r->verdict), r->verdict == JUDGE_SKIP ? " # SKIP" : "");
-	if (r->by_check)
-		printf("# %s: %s\n", plan_invariant_text(r->finding.invariant),
-		    r->finding.message);
-	else if (r->message[0] != '\0')
-		printf("# %s\n", r->message);
+	struct judge_point p = { .runs = 1 };
+	struct history h;
+	int status = read_history(path, &h);
+
+	r->from = path;
+	if (status == 0)
+		*failed = !judge_again(&h, path, &p.worst) || *failed;
+	else {
+		p.worst.verdict = JUDGE_INCONCLUSIVE;
+		snprintf(p.worst.message, sizeof p.worst.message,
+		    "it cannot be read");
+	}
+	*verdict = p.verdict = p.worst.verdict;
+	p.worst_run = h.head.run;
+	snprintf(p.message, sizeof p.message, "%s", p.worst.message);
+	report_point(r, &p, status == 0 ? &h : NULL);
+	history_free(&h);
+	return status;
 }
 
 enum idemsim_exit
 idemsim_check(const struct idemsim_options *o)
 {
+	struct report r = { .tap = stdout, .tap_version = o->tap,
+	    .command = "idemsim run --runs 1" };
 	enum judge_verdict *verdicts;
-	enum idemsim_exit status = IDEMSIM_USAGE;
-	struct judge_run run;
-	struct history h;
-	bool broken = false;
-	int i;
+	bool read = true, failed = false;
+	int i, status;
 
-	verdicts = calloc((size_t)o->names_n + 1, sizeof *verdicts);
-	if (o->names_n == 0)
+	if (o->names_n == 0) {
 		fprintf(stderr, "idemsim: name a history\n");
-	if (o->names_n == 0 || verdicts == NULL)
-		goto end;
-	printf("TAP version %d\n1..%d\n", o->tap, o->names_n);
-	for (i = 0; i < o->names_n; i++) {
-		if (read_history(o->names[i], &h) != 0) {
-			history_free(&h);
-			printf("Bail out! %s cannot be read\n", o->names[i]);
-			goto end;
-		}
-		broken = !judge_again(&h, o->names[i], &run) || broken;
-		verdicts[i] = run.verdict;
-		say_verdict(i + 1, o->names[i], &run);
-		history_free(&h);
+		return IDEMSIM_USAGE;
 	}
-	status = broken ? IDEMSIM_INTERNAL : (enum idemsim_exit)judge_exit(verdicts, (size_t)o->names_n);
-end:
+	verdicts = calloc((size_t)o->names_n, sizeof *verdicts);
+	if (verdicts == NULL)
+		return IDEMSIM_INTERNAL;
+	report_begin(&r, (size_t)o->names_n);
+	for (i = 0; i < o->names_n; i++)
+		read = look_at(&r, o->names[i], &verdicts[i], &failed) ==
+		    0 && read;
+	status = judge_exit(verdicts, (size_t)o->names_n);
+	if (report_end(&r) != 0 || failed)
+		status = IDEMSIM_INTERNAL;
+	else if (!read)
+		status = IDEMSIM_USAGE;
 	free(verdicts);
-	return status;
+	return (enum idemsim_exit)status;
 }
 
 enum idemsim_exit
@@ -211,8 +222,14 @@ idemsim_render(const struct idemsim_options *o)
 	}
 	if (read_history(o->names[0], &h) == 0) {
 		(void)judge_again(&h, o->names[0], &run);
-		status = report_html(stdout, &h, &run, NULL) == 0 &&
-		    fflush(stdout) == 0 ? IDEMSIM_OK : IDEMSIM_INTERNAL;
+		status = IDEMSIM_OK;
+		errno = 0;
+		if (report_html(stdout, &h, &run, NULL) != 0 ||
+		    fflush(stdout) != 0) {
+			fprintf(stderr, "idemsim: standard output: %s\n",
+			    strerror(errno != 0 ? errno : EIO));
+			status = IDEMSIM_INTERNAL;
+		}
 	}
 	history_free(&h);
 	return status;

@@ -3,6 +3,7 @@
 
 #include "child.h"
 #include "draw.h"
+#include "folder.h"
 #include "report.h"
 #include "world.h"
 
@@ -12,7 +13,6 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/random.h>
-#include <sys/stat.h>
 #include <time.h>
 #include <unistd.h>
 
@@ -41,6 +41,9 @@ static void
 interrupt(int signal)
 {
 	(void)signal;
+	/* Who asks again does not want to wait.  The warden ends the rest. */
+	if (interrupted)
+		_exit(IDEMSIM_INTERRUPTED);
 	interrupted = 1;
 }
 
@@ -84,39 +87,62 @@ idemsim_seed_of(uint64_t seed, unsigned run)
 	return draw_bits(&draw);
 }
 
-/* One a test point: of the run whose logs lie there too. */
-static void
-keep_history(const char *folder, const struct history *h)
+static bool
+say(struct session *s, const char *path)
 {
-	char path[4200];
-	FILE *file;
-	int status;
-
-	snprintf(path, sizeof path, "%s/history.jsonl", folder);
-	file = fopen(path, "w");
-	status = file != NULL ? history_write(h, file) : -1;
-	if ((file != NULL && fclose(file) != 0) || status != 0)
-		fprintf(stderr, "idemsim: %s: %s\n", path, strerror(errno));
+	fprintf(stderr, "idemsim: %s: %s\n", path, strerror(errno));
+	s->failed = true;
+	return false;
 }
 
-/* Logs go at once, before another run ends who wrote them. */
+static bool
+write_history(struct session *s, const char *folder, const struct history *h,
+    const char *name, int (*write)(const struct history *, FILE *))
+{
+	char path[4200];
+	bool good;
+	FILE *file;
+
+	snprintf(path, sizeof path, "%s/%s", folder, name);
+	file = fopen(path, "we");
+	if (file == NULL)
+		return say(s, path);
+	good = write(h, file) == 0 && fflush(file) == 0 && !ferror(file);
+	if (!good)
+		(void)say(s, path);
+	return (fclose(file) == 0 || (good && say(s, path))) && good;
+}
+
+static int
+write_text(const struct history *h, FILE *file)
+{
+	history_say(h, file);
+	return 0;
+}
+
+/*
+ * Logs go at once, before another run ends who wrote them.  The history of a
+ * point that is not ok has a folder of its own.
+ */
 static void
-keep_run(const struct session *s, const struct judge_point *p,
-    const struct history *h)
+keep(struct session *s, const struct judge_point *p, const struct history *h)
 {
 	bool bad = p->worst.verdict == JUDGE_FAIL ||
 	    p->worst.verdict == JUDGE_INCONCLUSIVE;
+	const char *in = s->o->keep != NULL ? s->o->keep : s->report.out;
 	char folder[4096];
 
 	if (s->o->keep == NULL && !bad)
 		return;
-	(void)mkdir(s->o->keep != NULL ? s->o->keep : s->report.out, 0777);
-	snprintf(folder, sizeof folder, "%s/%03zu-logs", s->o->keep != NULL ?
-	    s->o->keep : s->report.out, s->report.done + 1);
-	if (live_keep(folder) != 0)
-		fprintf(stderr, "idemsim: %s: %s\n", folder, strerror(errno));
-	else if (s->o->keep != NULL)
-		keep_history(folder, h);
+	snprintf(folder, sizeof folder, "%.4000s/%03zu-logs", in,
+	    s->report.done + 1);
+	if (folder_make(in) != 0 || live_keep(folder) != 0) {
+		(void)say(s, folder);
+		return;
+	}
+	if (s->o->keep != NULL && write_history(s, folder, h, "history.jsonl",
+	    history_write))
+		(void)write_history(s, folder, h, "history.txt", write_text);
 }
 
 /* -1: it could not be done; then its history has no end. */
@@ -209,7 +235,7 @@ run_all(struct session *s, const struct idemsim_point *at,
 		good = judge(s, at, p, &h) && good;
 		good = good && p->worst.verdict != JUDGE_FAIL;
 		if (p->worst_run == run)
-			keep_run(s, p, &h);
+			keep(s, p, &h);
 		take(worst, &h, p->worst_run == run || worst->n == 0);
 	}
 	p->wall_ms = now_ms() - began;
@@ -307,9 +333,10 @@ run_files(struct session *s, const struct idemsim_files *files)
 
 	report_begin(&s->report, files->points_n);
 	printf("# seed 0x%016" PRIx64 "\n", s->seed);
+	fflush(stdout);		/* whatever becomes of this run */
 	s->verdicts = calloc(files->points_n, sizeof *s->verdicts);
 	for (i = 0; i < files->points_n && s->verdicts != NULL &&
-	    !interrupted; i++)
+	    !interrupted && !ferror(stdout); i++)
 		run_point(s, &files->points[i], i + 1 == files->points_n ||
 		    files->points[i + 1].scenario != files->points[i].scenario);
 	if (interrupted)
@@ -338,7 +365,7 @@ idemsim_run(const struct idemsim_options *o)
 	struct idemsim_files files;
 	enum idemsim_exit status = IDEMSIM_USAGE;
 
-	if (!idemsim_files_open(&files, o))
+	if (!idemsim_files_open(&files, o) || !idemsim_places(o))
 		goto close;
 	idemsim_catch_signals();
 	if (child_warden_start() == NULL) {

@@ -12,8 +12,18 @@ struct report_private {
 	struct idem_buf cases;		/* of JUnit */
 	struct report_json *json;
 	size_t counts[JUDGE_VERDICTS];
-	bool failed;			/* an artefact could not be written */
+	bool failed;			/* something could not be written */
+	int tap_error;			/* errno of the first time that TAP
+					   could not; 0: it could */
 };
+
+/* Right after it was written: later errno is of something else. */
+static void
+see_tap(struct report *r)
+{
+	if (ferror(r->tap) && r->in->tap_error == 0)
+		r->in->tap_error = errno != 0 ? errno : EIO;
+}
 
 void
 report_begin(struct report *r, size_t points)
@@ -25,6 +35,7 @@ report_begin(struct report *r, size_t points)
 	if (r->json != NULL)
 		r->in->json = report_json_new(r);
 	report_tap_begin(r);
+	see_tap(r);
 }
 
 void
@@ -46,6 +57,7 @@ tell(struct report *r, const struct report_told *t)
 {
 	report_bar_clear(&r->in->bar);
 	report_tap_point(r, t);
+	see_tap(r);
 	if (r->junit != NULL)
 		report_junit_point(&r->in->cases, t);
 	if (r->in->json != NULL)
@@ -67,9 +79,16 @@ report_point(struct report *r, const struct judge_point *p,
 
 	t.number = ++r->done;
 	r->in->counts[p->verdict]++;
-	report_say_title(&title, p->plan, worst);
-	report_say_sum(&sum, p);
-	report_say_again(&again, r->command, p->plan, worst);
+	if (p->plan != NULL || worst != NULL || r->from == NULL)
+		report_say_title(&title, p->plan, worst);
+	else
+		idem_buf_text(&title, r->from);
+	if (r->from != NULL && p->verdict == JUDGE_PASS)
+		idem_buf_text(&sum, "judged again");
+	else
+		report_say_sum(&sum, p);
+	if (p->plan != NULL || worst != NULL)
+		report_say_again(&again, r->command, p->plan, worst);
 	t.title = report_buf_text(&title);
 	t.sum = report_buf_text(&sum);
 	t.again = report_buf_text(&again);
@@ -102,8 +121,11 @@ report_end(struct report *r)
 		    r->in->counts));
 	if (r->in->json != NULL)
 		written(r, r->json, report_json_end(r->in->json, r->json));
-	if (fflush(r->tap) != 0 || ferror(r->tap))
-		written(r, "standard output", -1);
+	errno = 0;
+	(void)fflush(r->tap);
+	see_tap(r);
+	errno = r->in->tap_error;
+	written(r, "standard output", errno == 0 ? 0 : -1);
 	failed = r->in->failed;
 	idem_buf_free(&r->in->cases);
 	free(r->in);

@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: ISC */
+#include "folder.h"
 #include "report_private.h"
 
 #include <errno.h>
@@ -72,21 +73,6 @@ write_one(const char *folder, const struct artefact *a)
 	return written ? 0 : -1;
 }
 
-/* And those that it is in. */
-static int
-make_folder(char *path)
-{
-	char *slash;
-
-	for (slash = path + 1; (slash = strchr(slash, '/')) != NULL; slash++) {
-		*slash = '\0';
-		if (mkdir(path, 0777) != 0 && errno != EEXIST)
-			return complain(path);
-		*slash = '/';
-	}
-	return mkdir(path, 0777) != 0 && errno != EEXIST ? complain(path) : 0;
-}
-
 /* false: it would not fit. */
 static bool
 name_folder(struct report *r, const char *title)
@@ -116,9 +102,8 @@ report_folder(struct report *r, const struct judge_point *p,
 	size_t n = sizeof all / sizeof *all, made = 0, i;
 	int status = 0;
 
-	if (!name_folder(r, title))
-		status = complain(r->out);
-	if (status != 0 || make_folder(r->folder) != 0) {
+	if (!name_folder(r, title) || folder_make(r->folder) != 0) {
+		(void)complain(r->out);
 		r->folder[0] = '\0';
 		return -1;
 	}

@@ -171,6 +171,16 @@ give(const struct report *r, struct idem_buf *out)
 	idem_buf_free(out);
 }
 
+static void
+put_remark(struct idem_buf *out, const char *text)
+{
+	if (*text == '\0')
+		return;
+	idem_buf_text(out, "# ");
+	report_text(out, text, REPORT_LINE);
+	idem_buf_u8(out, '\n');
+}
+
 void
 report_tap_begin(const struct report *r)
 {
@@ -208,12 +218,11 @@ report_tap_point(const struct report *r, const struct report_told *t)
 		report_text_tap(&out, t->sum, r->tap_version);
 	}
 	idem_buf_u8(&out, '\n');
+	if (r->from != NULL && t->worst != NULL)
+		put_remark(&out, r->from);
 	if (!good)
 		put_block(&out, t);
-	else if (verdict == JUDGE_PASS && t->point->message[0] != '\0') {
-		idem_buf_text(&out, "# ");
-		report_text(&out, t->point->message, REPORT_LINE);
-		idem_buf_u8(&out, '\n');
-	}
+	else if (verdict == JUDGE_PASS)
+		put_remark(&out, t->point->message);
 	give(r, &out);
 }

@@ -83,7 +83,33 @@ return sim.scenario { nam = "x" }' >wrong.lua
 run 0 'help is given' --help
 has out '^usage: idemsim' 'help is on standard output'
 run 0 'the version is told' --version
+for command in run list explain check render matrix; do
+	run 0 "help of $command is given" $command --help
+	has out "^usage: idemsim \\[?$command\\]? " 'and is of that command'
+done
+! grep -q -e --junit out && grep -q -e --html out
+ok $? "it has the command's options and no others"
 run 64 'an unknown option is wrong use' --nonsense
+has err '^idemsim: ' 'which idemsim says'
+# An option that would do nothing must not look as if it did.
+for line in 'list --junit x' 'explain --runs 2' 'check --quick' \
+    'render --tap 13' 'matrix --junit x' 'run --html x'; do
+	run 64 "an option of others is wrong use: $line" $line good.lua
+	has err "is no option of ${line%% *}, but of" 'and which they are'
+done
+[ ! -e x ]
+ok $? 'nothing is written for it'
+run 64 'an option without its value is wrong use' run --runs
+run 64 'an empty value is wrong use' run --out '' good.lua
+run 64 'a parameter is given once' list --param a=1 --param a=2 good.lua
+run 64 'a number has one base' run --seed 0x good.lua
+for place in '--junit no/j.xml' '--json .' '--out good.lua' \
+    '--keep good.lua/k'; do
+	run 64 "what cannot be written is wrong use: $place" run $place \
+	    good.lua
+	[ ! -s out ] && grep -q -e "$place: .*; name a " err
+	ok $? 'which is told before anything is run'
+done
 run 64 'no scenario is wrong use' run
 run 64 'a number that is none is wrong use' run --runs many good.lua
 run 64 'a time without its unit is wrong use' run --wall 10 good.lua
@@ -96,6 +122,9 @@ has out 'all is well' 'a list has their names'
 run 0 'a scenario is explained' explain good.lua
 has out 'all is well' 'an explanation has its name'
 run 64 'a history that is none is refused' check good.lua
+has out '^not ok 1 ' 'and is not ok'
+run 64 'so is one that is not there' render none.jsonl
+run 64 'one history is drawn at a time' render
 sed 's/"live"/"model"/' good.lua >model.lua
 run 0 'a point of the model only is passed over' run model.lua
 has out '^ok 1 - all is well.* # SKIP it is of the model only, ' \
@@ -104,6 +133,33 @@ run 0 'it is explained' explain model.lua
 has out 'it is skipped' 'which tells that, too'
 run 64 'a model cannot be required' run --require model good.lua
 has err 'there is no other world' 'as there is none'
+
+# --- standard output ---------------------------------------------------------
+
+# told STATUS SENTENCE: what could not be written is not passed over.
+told() {
+	[ "$got" = "$1" ] && grep -q '^idemsim: standard output: ' err
+	ok $? "$2"
+}
+
+for command in --help 'list good.lua' 'explain good.lua'; do
+	"$idemsim" $command >/dev/full 2>err
+	got=$?
+	told 70 "a full standard output ends with 70: $command"
+	"$idemsim" $command >&- 2>err
+	got=$?
+	told 70 'and so does one that is closed'
+done
+: >out
+timeout 60 "$idemsim" run --out o good.lua good.lua >/dev/full 2>err
+got=$?
+told 70 'nothing is run that nobody would be told of'
+timeout 60 "$idemsim" run --out o --json closed.json good.lua >&- 2>err
+got=$?
+told 70 'with a closed one neither'
+grep -q TAP closed.json
+[ $? = 1 ]
+ok $? 'and no other file gets its lines'
 
 # --- runs --------------------------------------------------------------------
 
@@ -128,6 +184,7 @@ ok $? 'JUnit and JSON are written'
 ok $? 'what passes leaves no folder'
 
 run 1 'a violation ends with 1' run --runs 1 --out fails bad.lua
+cp out fails.tap
 has out '^not ok 1 - it forgets' 'a point that fails is not ok'
 has out 'at_most_once' 'its invariant is named'
 has out 'idemsim run .*bad.lua.* --seed 0x' 'how to do it again is told'
@@ -139,6 +196,22 @@ ok $? 'its diagram is kept'
 find fails -path '*logs*' -type f | grep -q .
 ok $? 'logs are kept'
 run 1 'its history is judged the same again' check "$history"
+has out "^# $history" 'its file is told'
+has out 'invariant: at_most_once' 'and what it violates'
+sed -n 's/^    - \(.*\/.*\)$/\1/p' fails.tap >artefacts
+grep -q report.html artefacts && xargs ls <artefacts >/dev/null 2>err
+ok $? 'every file that was named is there'
+# As it stands there: quotes of YAML are those of SQL.
+sed -n "s/^  reproduce: '\(.*\)'\$/\1/p" fails.tap | sed "s/''/'/g" >again
+sed -i "s|^idemsim run|'$idemsim' run --out again.d|" again
+timeout 120 sh ./again >out 2>err
+[ $? = 1 ] && grep -q 'at_most_once violated' out
+ok $? 'the command that does it again does it again'
+mkdir bin
+ln -s "$idemsim" bin/idemsim
+(PATH=$dir/bin:$PATH timeout 120 "${history%/*}/reproduce") >out 2>err
+[ $? = 1 ] && grep -q 'at_most_once violated' out
+ok $? 'and so does the script'
 run 0 'its history can be drawn' render "$history"
 has out '<svg' 'a drawing has a picture'
 run 2 'a fault that never happens ends with 2' run --runs 1 --out v idle.lua
@@ -146,6 +219,18 @@ has out 'vacuous' 'which is told'
 run 0 'only those points are run whose names fit' run --runs 1 \
     --only 'all*' good.lua bad.lua
 has out '^1\.\.1' 'the others are not counted'
+
+# Kept, and kept again where something is already.
+for sentence in 'what passes is kept, too' 'also where something is'; do
+	run 0 "$sentence" run --quick --keep kept/here good.lua
+	[ -s kept/here/001-logs/history.jsonl ] &&
+	    [ -s kept/here/001-logs/history.txt ] &&
+	    ls kept/here/001-logs/*-log >/dev/null
+	ok $? 'with history and logs'
+done
+run 0 'a history that was kept is judged again' check \
+    kept/here/001-logs/history.jsonl
+has out '^ok 1 - all is well \[live\] judged again' 'and holds'
 
 # Away from what it starts, unless that is installed.
 mkdir alone
@@ -172,21 +257,30 @@ left() {
 	} | wc -l
 }
 
-for signal in TERM KILL; do
-	"$idemsim" run --runs 1000 --wall 60s good.lua >out 2>err &
+for signal in TERM KILL 'INT TWICE'; do
+	echo stale >j.xml
+	: >out
+	"$idemsim" run --runs 1000 --wall 60s --junit j.xml good.lua \
+	    >out 2>err &
 	pid=$!
 	n=0
 	while [ $n -lt 100 ] && ! grep -q '# seed' out; do
 		sleep 0.1
 		n=$((n + 1))
 	done
+	if [ "$signal" = TERM ]; then
+		[ -e j.xml ] && [ ! -s j.xml ]
+		ok $? "an earlier run's results are gone once one begins"
+	fi
 	sleep 0.5
-	kill -$signal $pid
+	kill -${signal% *} $pid
+	# A shell's jobs in the background do not hear SIGINT; idemsim does.
+	[ "$signal" = "${signal% *}" ] || kill -INT $pid
 	wait $pid 2>/dev/null
 	got=$?
-	if [ $signal = TERM ]; then
+	if [ "$signal" != KILL ]; then
 		[ $got = 130 ]
-		ok $? 'a signal ends it with 130'
+		ok $? "SIG$signal ends it with 130"
 	fi
 	n=0
 	while [ "$(left)" != 0 ] && [ $n -lt 20 ]; do
