@@ -40,7 +40,7 @@ static const struct {
 	{ "seed", "N", OPT_SEED, RUN | MATRIX, "of the first run" },
 	{ "out", "FOLDER", OPT_OUT, RUN | MATRIX,
 	    "what failed is told there (idemsim-out)" },
-	{ "keep", "FOLDER", OPT_KEEP, RUN,
+	{ "keep", "FOLDER", OPT_KEEP, RUN | MATRIX,
 	    "histories, and logs, also of what is good" },
 	{ "junit", "FILE", OPT_JUNIT, RUN, "results as JUnit's XML" },
 	{ "json", "FILE", OPT_JSON, RUN | MATRIX, "results as JSON" },

@@ -2,13 +2,13 @@
 #include "matrix.h"
 
 #include "child.h"
+#include "folder.h"
 #include "paths.h"
 #include "world.h"
 
 #include <errno.h>
 #include <inttypes.h>
 #include <string.h>
-#include <sys/stat.h>
 #include <time.h>
 #include <unistd.h>
 
@@ -113,21 +113,39 @@ place(const struct plan *plan, enum matrix_deploy *deploy,
 
 /* --- one run -------------------------------------------------------------- */
 
+/* Into a folder, which is made; `file` is its name then, "" if it failed. */
 static void
-keep_history(struct job *job, struct matrix_cell *c, const struct plan *plan,
-    const struct history *h)
+write_history(struct job *job, const struct history *h, const char *folder,
+    const char *name, char *path, size_t size)
+{
+	FILE *file;
+	bool good;
+
+	snprintf(path, size, "%.800s/%s.jsonl", folder, name);
+	file = folder_make(folder) == 0 ? fopen(path, "we") : NULL;
+	good = file != NULL && history_write(h, file) == 0 &&
+	    fflush(file) == 0 && !ferror(file);
+	if (file != NULL && fclose(file) == 0 && good)
+		return;
+	fprintf(stderr, "idemsim: %s: %s\n", path, strerror(errno));
+	*path = '\0';
+	job->failed = true;
+}
+
+static void
+keep(struct job *job, struct matrix_cell *c, const struct plan *plan,
+    const struct history *h, bool broke)
 {
 	const char *out = job->o->out != NULL ? job->o->out : OUT;
-	FILE *file;
+	char name[100], run[120], path[1024];
 
-	snprintf(c->file, sizeof c->file, "%.800s/matrix-%.40s-%.40s.jsonl",
-	    out, param(plan, "deploy"), param(plan, "fault"));
-	(void)mkdir(out, 0777);
-	file = fopen(c->file, "w");
-	if (file != NULL && history_write(h, file) == 0 && fclose(file) == 0)
-		return;
-	fprintf(stderr, "idemsim: %s: %s\n", c->file, strerror(errno));
-	job->failed = true;
+	snprintf(name, sizeof name, "matrix-%.40s-%.40s", param(plan,
+	    "deploy"), param(plan, "fault"));
+	if (broke)
+		write_history(job, h, out, name, c->file, sizeof c->file);
+	snprintf(run, sizeof run, "%s-%u", name, h->head.run);
+	if (job->o->keep != NULL)
+		write_history(job, h, job->o->keep, run, path, sizeof path);
 }
 
 static void
@@ -136,17 +154,18 @@ run_cell(struct job *job, const struct plan *plan, struct matrix_cell *c,
 {
 	struct history h = { .n = 0 };
 	char wrong[400] = "";
-	bool kept = c->broken != 0;
+	bool broke = c->broken != 0;
 
 	if (job->world->run(plan, idemsim_seed_of(job->m.seed, run), run, &h,
 	    wrong, sizeof wrong) != 0) {
 		fprintf(stderr, "idemsim: %s: %s\n", plan->name, wrong);
 		job->failed = true;
 	} else if (!idemsim_interrupted()) {
-		matrix_measure(&h, c);
-		matrix_check(&h, c);
-		if (c->broken != 0 && !kept)
-			keep_history(job, c, plan, &h);
+		if (matrix_is_whole(&h, c)) {
+			matrix_measure(&h, c);
+			matrix_check(&h, c);
+		}
+		keep(job, c, plan, &h, c->broken != 0 && !broke);
 	}
 	history_free(&h);
 }
@@ -243,7 +262,8 @@ end_of(const struct job *job)
 		return IDEMSIM_MISSING;
 	if (matrix_broken(&job->m) > 0)
 		return IDEMSIM_VIOLATION;
-	return matrix_run(&job->m) > 0 ? IDEMSIM_OK : IDEMSIM_NOT_SHOWN;
+	return matrix_run(&job->m) > 0 && matrix_open(&job->m) == 0 ?
+	    IDEMSIM_OK : IDEMSIM_NOT_SHOWN;
 }
 
 static enum idemsim_exit
@@ -280,7 +300,7 @@ matrix_main(const struct idemsim_options *o)
 	enum idemsim_exit status = IDEMSIM_USAGE;
 	size_t d, f;
 
-	if (open_scenario(&job))
+	if (open_scenario(&job) && idemsim_places(o))
 		status = run_all(&job);
 	idemsim_files_close(&job.files);
 	for (d = 0; d < MATRIX_DEPLOYS; d++)

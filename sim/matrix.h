@@ -59,8 +59,14 @@ unsigned matrix_promised(enum matrix_deploy, enum matrix_fault);
 struct matrix_cell {
 	bool here;		/* the scenario knows it: else there is no Redis
 				   that could fail */
-	const char *skipped;	/* why it was not run; NULL: it was */
-	unsigned runs, cut;	/* cut: runs that did not come to their end */
+	const char *skipped;	/* why it could not be; NULL: it could */
+	unsigned runs;		/* that were measured */
+	unsigned open;		/* that say nothing: cut, or somebody died who
+				   was not to; not measured */
+	char why[MATRIX_WORDS];	/* of the first of them */
+	unsigned *struck;	/* by fault, in all runs */
+	size_t struck_n;
+	const char *idle;	/* a fault that never struck; NULL: all did */
 
 	/* Keys that clients asked for, and programs that were started for
 	   them, whoever asked. */
@@ -81,7 +87,8 @@ struct matrix_cell {
 	size_t window, served, unprotected;	/* in the window; that got the
 				   program's answer in their time; of these
 				   without an arbiter's permission */
-	size_t commands;	/* to a Redis, by all of them */
+	size_t commands;	/* to a Redis, until nobody but the simulator
+				   asks */
 	/* Of tries that ran the program and read its answer: how long they
 	   took, how long the program did, and the difference. */
 	struct matrix_times {
@@ -91,6 +98,7 @@ struct matrix_cell {
 	} first, own, added;
 
 	unsigned promised, broken;	/* bits */
+	unsigned tried;		/* of them: those that were put to the test */
 	char message[MATRIX_WORDS];	/* of the first that was broken */
 	uint64_t seed;			/* of its run */
 	char file[1024];		/* its history; "": not written */
@@ -98,12 +106,14 @@ struct matrix_cell {
 	struct arena arena;
 };
 
+/* Does a run say anything?  false: open and why. */
+bool matrix_is_whole(const struct history *, struct matrix_cell *);
 /*
  * Add a run to a cell.  Pure.  The window is between the history's parameters
  * from_ms and to_ms; without them, all of it.
  */
 void matrix_measure(const struct history *, struct matrix_cell *);
-/* Which of `promised` were not kept there: broken and message. */
+/* Which of `promised` were not kept there: tried, broken and message. */
 void matrix_check(const struct history *, struct matrix_cell *);
 /* The smallest that a share q of them does not exceed, in ms; -1: there is
    none. */
@@ -138,9 +148,14 @@ extern const struct matrix_title {
 /* What stands in a cell, and how bad it is. */
 enum matrix_level matrix_say(struct matrix *, enum matrix_view,
     enum matrix_deploy, enum matrix_fault, char *out, size_t size);
-/* How many cells broke what was promised; how many were run. */
+/* How many cells broke what was promised; how many were run; how many say
+   nothing of what they were to (why: matrix_open_text). */
 size_t matrix_broken(const struct matrix *);
 size_t matrix_run(const struct matrix *);
+size_t matrix_open(const struct matrix *);
+/* NULL: it says what it was to. */
+const char *matrix_open_text(const struct matrix_cell *, char *out,
+    size_t size);
 
 #define MATRIX_SAID_COLUMNS 5
 #define MATRIX_SAID_ROWS 12

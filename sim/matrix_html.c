@@ -233,40 +233,55 @@ put_said(struct idem_buf *out, const struct matrix_said *t)
 static void
 put_verdict(struct idem_buf *out, const struct matrix *m)
 {
-	size_t broken = matrix_broken(m);
+	size_t broken = matrix_broken(m), open = matrix_open(m);
 
 	if (broken > 0)
 		idem_buf_printf(out, "<p class=\"verdict ill\"><span "
 		    "class=\"tag\">\xe2\x9c\x97 broken</span><span>in %zu of "
 		    "%zu cells idem does not do what it promises</span></p>\n",
 		    broken, matrix_run(m));
+	else if (open > 0)
+		idem_buf_printf(out, "<p class=\"verdict open\"><span "
+		    "class=\"tag\">? open</span><span>in %zu of %zu cells it "
+		    "did not come to what was to be shown</span></p>\n", open,
+		    matrix_run(m));
 	else
 		idem_buf_printf(out, "<p class=\"verdict good\"><span "
 		    "class=\"tag\">\xe2\x9c\x93 held</span><span>what idem "
-		    "promises held in all %zu cells</span></p>\n",
-		    matrix_run(m));
+		    "promises held in %s%zu cell%s</span></p>\n",
+		    matrix_run(m) == 1 ? "" : "all ", matrix_run(m),
+		    matrix_run(m) == 1 ? "" : "s");
 }
 
 static void
-put_broken(struct idem_buf *out, const struct matrix *m)
+put_about(struct idem_buf *out, size_t d, size_t f, const char *text,
+    const char *file)
 {
+	idem_buf_text(out, "<p><b>");
+	put(out, matrix_rows[d].title);
+	idem_buf_text(out, ", ");
+	put(out, matrix_columns[f].param);
+	idem_buf_text(out, ":</b> ");
+	put(out, text);
+	if (file != NULL)
+		put_in(out, "code", file);
+	idem_buf_text(out, "</p>\n");
+}
+
+static void
+put_bad(struct idem_buf *out, const struct matrix *m)
+{
+	char why[MATRIX_WORDS];
 	const struct matrix_cell *c;
 	size_t d, f;
 
 	for (d = 0; d < MATRIX_DEPLOYS; d++)
 		for (f = 0; f < MATRIX_FAULTS; f++) {
 			c = &m->cells[d][f];
-			if (c->broken == 0)
-				continue;
-			idem_buf_text(out, "<p><b>");
-			put(out, matrix_rows[d].title);
-			idem_buf_text(out, ", ");
-			put(out, matrix_columns[f].param);
-			idem_buf_text(out, ":</b> ");
-			put(out, c->message);
-			idem_buf_text(out, " <code>");
-			put(out, c->file);
-			idem_buf_text(out, "</code></p>\n");
+			if (matrix_open_text(c, why, sizeof why) != NULL)
+				put_about(out, d, f, why, NULL);
+			if (c->broken != 0)
+				put_about(out, d, f, c->message, c->file);
 		}
 }
 
@@ -281,7 +296,8 @@ put_key(struct idem_buf *out)
 		    "</li>", levels[l].class, levels[l].mark,
 		    levels[l].words);
 	idem_buf_text(out, "<li>\xe2\x80\x93 there is no Redis that could "
-	    "fail</li><li>? it could not be run</li></ul>\n");
+	    "fail</li><li>? it could not be run, or "
+	    "nothing can be said of it</li></ul>\n");
 }
 
 static void
@@ -362,13 +378,13 @@ put_page(struct idem_buf *out, struct matrix *m)
 	for (i = 0; style[i] != NULL; i++)
 		idem_buf_text(out, style[i]);
 	idem_buf_printf(out, "</style></head><body>\n<p class=\"eyebrow\">"
-	    "idemsim " VERSION " matrix \xc2\xb7 %zu cells, at most %u run%s "
+	    "idemsim " VERSION " matrix \xc2\xb7 %zu cell%s, at most %u run%s "
 	    "of each \xc2\xb7 seed 0x%" PRIx64 " \xc2\xb7 %.0f s</p>\n"
 	    "<h1>What each way costs, and what it keeps</h1>\n",
-	    matrix_run(m), m->runs, m->runs == 1 ? "" : "s", m->seed,
-	    (double)m->wall_ms / 1000);
+	    matrix_run(m), matrix_run(m) == 1 ? "" : "s", m->runs,
+	    m->runs == 1 ? "" : "s", m->seed, (double)m->wall_ms / 1000);
 	put_verdict(out, m);
-	put_broken(out, m);
+	put_bad(out, m);
 	idem_buf_text(out, "<p>Two real instances of idemd, a real Redis and "
 	    "real kills. Each way to deploy is put into each situation under "
 	    "the same load: 90 requests a second for 1.6 s, on 60 keys, by "

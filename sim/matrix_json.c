@@ -68,6 +68,7 @@ static void
 put_broken(struct sheet *s, json_t *in, const struct matrix_cell *c)
 {
 	put_promises(s, in, "promised", c->promised);
+	put_promises(s, in, "tried", c->tried);
 	put_promises(s, in, "broken", c->broken);
 	if (c->broken == 0)
 		return;
@@ -83,7 +84,7 @@ cell(struct sheet *s, struct matrix_cell *c, size_t d, size_t f)
 		const char *name;
 		size_t n;
 	} numbers[] = {
-		{ "runs", c->runs }, { "cut", c->cut }, { "keys", c->keys },
+		{ "runs", c->runs }, { "inconclusive", c->open }, { "keys", c->keys },
 		{ "starts", c->starts }, { "starts_most", c->most },
 		{ "keys_started_again", c->again },
 		{ "keys_unserved", c->unserved },
@@ -95,12 +96,15 @@ cell(struct sheet *s, struct matrix_cell *c, size_t d, size_t f)
 		{ "commands", c->commands }
 	};
 	json_t *one = json_object();
+	char why[MATRIX_WORDS];
 	size_t i;
 
 	put(s, one, "deploy", json_string(matrix_rows[d].param));
 	put(s, one, "situation", json_string(matrix_columns[f].param));
 	if (c->skipped != NULL)
 		put(s, one, "skipped", json_string(c->skipped));
+	if (matrix_open_text(c, why, sizeof why) != NULL)
+		put(s, one, "says_nothing", json_string(why));
 	for (i = 0; i < sizeof numbers / sizeof *numbers; i++)
 		put_number(s, one, numbers[i].name, numbers[i].n);
 	put_real(s, one, "starts_mean", c->keys > 0 ? (double)c->starts /
@@ -173,6 +177,7 @@ matrix_json(struct matrix *m, const char *path)
 	put_number(&s, all, "runs", m->runs);
 	put_number(&s, all, "wall_ms", (size_t)m->wall_ms);
 	put_number(&s, all, "cells_broken", matrix_broken(m));
+	put_number(&s, all, "cells_open", matrix_open(m));
 	put(&s, all, "cells", cells(&s, m));
 	matrix_said_schemes(m, &t);
 	put(&s, all, "schemes", said(&s, &t));

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: ISC */
 #include "matrix.h"
 
-#include "check.h"
+#include "judge.h"
 #include "names.h"
 
 #include <stdlib.h>
@@ -35,6 +35,7 @@ struct view {
 	struct try *tries;	/* by a; 0 is none */
 	size_t tries_n;
 	int64_t from_ns, to_ns;
+	bool audited;		/* clients are done, the simulator asks */
 	bool storm;		/* there is one, and innocents beside it */
 };
 
@@ -134,6 +135,7 @@ take(struct view *v, const struct history_event *e)
 			t->inv = e;
 		if (key != NULL && !e->audit)
 			key->asked = true;
+		v->audited = v->audited || e->audit || e->fresh;
 		break;
 	case HISTORY_RET:
 		if (t != NULL)
@@ -143,7 +145,7 @@ take(struct view *v, const struct history_event *e)
 		take_effect(v, e);
 		break;
 	case HISTORY_SEND:
-		v->cell->commands++;
+		v->cell->commands += !v->audited;
 		break;
 	case HISTORY_RECV:
 	case HISTORY_LABEL:
@@ -303,6 +305,38 @@ add_try(struct view *v, const struct try *t)
 	add_times(c, t);
 }
 
+/* Heals, and what may happen, need not. */
+static void
+see_faults(const struct history *h, struct matrix_cell *c)
+{
+	const struct history_head *head = &h->head;
+	size_t i;
+
+	while (c->struck_n < head->faults_n)
+		(void)arena_more(&c->arena, &c->struck, &c->struck_n,
+		    sizeof *c->struck);
+	c->idle = NULL;
+	for (i = 0; i < head->faults_n; i++) {
+		c->struck[i] += head->faults[i].fired;
+		if (head->faults[i].must == 1 && c->struck[i] == 0 &&
+		    c->idle == NULL)
+			c->idle = arena_text(&c->arena, head->faults[i].text);
+	}
+}
+
+bool
+matrix_is_whole(const struct history *h, struct matrix_cell *c)
+{
+	struct judge_run run;
+
+	judge_run(h, NULL, 0, &run);
+	if (run.verdict != JUDGE_INCONCLUSIVE)
+		return true;
+	if (c->open++ == 0)
+		snprintf(c->why, sizeof c->why, "%s", run.message);
+	return false;
+}
+
 void
 matrix_measure(const struct history *h, struct matrix_cell *c)
 {
@@ -320,8 +354,8 @@ matrix_measure(const struct history *h, struct matrix_cell *c)
 	for (i = 0; i < v.tries_n; i++)
 		if (counts(&v, &v.tries[i]))
 			add_try(&v, &v.tries[i]);
+	see_faults(h, c);
 	c->runs++;
-	c->cut += h->n == 0 || h->events[h->n - 1].kind != HISTORY_END;
 	arena_free(&v.arena);
 }
 
@@ -384,6 +418,8 @@ matrix_check(const struct history *h, struct matrix_cell *c)
 		if ((c->promised >> checks[i].promise & 1) == 0)
 			continue;
 		check(h, checks[i].invariant, &f);
+		if (f.said == CHECK_HOLDS || f.said == CHECK_VIOLATED)
+			c->tried |= 1u << checks[i].promise;
 		if (f.said != CHECK_VIOLATED)
 			continue;
 		if (c->broken == 0) {

@@ -42,9 +42,10 @@ is_run(const struct matrix_cell *c)
 	return c->runs > 0 ? NULL : "not run";
 }
 
+/* "storm: 1 of 53", behind what is there; bits: of what that breaks. */
 static void
-put_again(struct matrix_said_row *r, size_t i, const struct matrix_cell *c,
-    const char *when)
+put_share(struct matrix_said_row *r, size_t i, const char *when,
+    const struct matrix_cell *c, size_t n, size_t of, unsigned bits)
 {
 	const size_t size = MATRIX_SAID_WORDS;
 	char *out = r->cells[i];
@@ -55,28 +56,23 @@ put_again(struct matrix_said_row *r, size_t i, const struct matrix_cell *c,
 	if (is_run(c) != NULL)
 		snprintf(out + len, size - len, "%s", is_run(c));
 	else
-		snprintf(out + len, size - len, "%zu of %zu", c->again,
-		    c->keys);
-	r->broken[i] = r->broken[i] || (c->broken >> MATRIX_ONCE & 1) != 0;
+		snprintf(out + len, size - len, "%zu of %zu", n, of);
+	r->broken[i] = r->broken[i] || (c->broken & bits) != 0;
+}
+
+static void
+put_again(struct matrix_said_row *r, size_t i, const struct matrix_cell *c,
+    const char *when)
+{
+	put_share(r, i, when, c, c->again, c->keys, 1u << MATRIX_ONCE);
 }
 
 static void
 put_lost(struct matrix_said_row *r, size_t i, const struct matrix_cell *c,
     const char *when)
 {
-	const size_t size = MATRIX_SAID_WORDS;
-	char *out = r->cells[i];
-	size_t len = strlen(out);
-
-	snprintf(out + len, size - len, "%s%s: ", len > 0 ? "; " : "", when);
-	len = strlen(out);
-	if (is_run(c) != NULL)
-		snprintf(out + len, size - len, "%s", is_run(c));
-	else
-		snprintf(out + len, size - len, "%zu of %zu", c->lost,
-		    c->answered);
-	r->broken[i] = r->broken[i] || (c->broken & (1u << MATRIX_KEPT |
-	    1u << MATRIX_SAME)) != 0;
+	put_share(r, i, when, c, c->lost, c->answered, 1u << MATRIX_KEPT |
+	    1u << MATRIX_SAME);
 }
 
 static void

@@ -26,7 +26,8 @@ const struct matrix_title matrix_titles[MATRIX_VIEWS] = {
 	    "how much more the 99 % are than with nothing wrong." },
 	[MATRIX_KEPT_WORD] = { "What idem promises there, and whether it held",
 	    "Of the promises once, same, kept, honest and settled: how many "
-	    "are made there, and held." }
+	    "are made there, and held; \"4 of 5\": the fifth was not put "
+	    "to the test; \"not shown\": what was to go wrong did not." }
 };
 
 /* --- what stands in a cell ------------------------------------------------ */
@@ -55,9 +56,11 @@ say_again(const struct matrix_cell *c, char *out, size_t size)
 static enum matrix_level
 say_starts(const struct matrix_cell *c, char *out, size_t size)
 {
+	size_t more = c->starts > c->keys ? c->starts - c->keys : 0;
+
 	snprintf(out, size, "%.2f (%zu)", share(c->starts, c->keys), c->most);
-	return c->again > 0 ? level(share(c->starts - c->keys, c->keys), 0,
-	    0.1) : MATRIX_PLAIN;
+	return c->again > 0 ? level(share(more, c->keys), 0, 0.1) :
+	    MATRIX_PLAIN;
 }
 
 static enum matrix_level
@@ -119,7 +122,7 @@ say_latency(struct matrix_cell *c, struct matrix_cell *calm, char *out,
 static enum matrix_level
 say_promise(const struct matrix_cell *c, char *out, size_t size)
 {
-	size_t i, n = 0;
+	size_t i, n = 0, tried = 0;
 
 	for (i = 0; i < MATRIX_PROMISES; i++) {
 		if (c->broken >> i & 1) {
@@ -127,13 +130,18 @@ say_promise(const struct matrix_cell *c, char *out, size_t size)
 			return MATRIX_BROKEN;
 		}
 		n += c->promised >> i & 1;
+		tried += c->promised >> i & c->tried >> i & 1;
 	}
-	if (n == MATRIX_PROMISES)
-		snprintf(out, size, "all held");
-	else if (n > 0)
-		snprintf(out, size, "%zu held", n);
-	else
+	if (n == 0)
 		snprintf(out, size, "none");
+	else if (c->idle != NULL)
+		snprintf(out, size, "not shown");
+	else if (tried < n)
+		snprintf(out, size, "%zu of %zu", tried, n);
+	else if (n == MATRIX_PROMISES)
+		snprintf(out, size, "all held");
+	else
+		snprintf(out, size, "%zu held", n);
 	return MATRIX_PLAIN;
 }
 
@@ -208,5 +216,30 @@ matrix_run(const struct matrix *m)
 	for (d = 0; d < MATRIX_DEPLOYS; d++)
 		for (f = 0; f < MATRIX_FAULTS; f++)
 			n += m->cells[d][f].runs > 0;
+	return n;
+}
+
+const char *
+matrix_open_text(const struct matrix_cell *c, char *out, size_t size)
+{
+	if (c->runs == 0 && c->open > 0)
+		snprintf(out, size, "%.300s", c->why);
+	else if (c->runs > 0 && c->idle != NULL)
+		snprintf(out, size, "it never came to this: %.300s", c->idle);
+	else
+		return NULL;
+	return out;
+}
+
+size_t
+matrix_open(const struct matrix *m)
+{
+	char why[MATRIX_WORDS];
+	size_t d, f, n = 0;
+
+	for (d = 0; d < MATRIX_DEPLOYS; d++)
+		for (f = 0; f < MATRIX_FAULTS; f++)
+			n += matrix_open_text(&m->cells[d][f], why,
+			    sizeof why) != NULL;
 	return n;
 }

@@ -238,15 +238,30 @@ put_broken(const struct matrix *m, FILE *out)
 		}
 }
 
+static void
+put_open(const struct matrix *m, FILE *out)
+{
+	char why[MATRIX_WORDS];
+	size_t d, f;
+
+	for (d = 0; d < MATRIX_DEPLOYS; d++)
+		for (f = 0; f < MATRIX_FAULTS; f++)
+			if (matrix_open_text(&m->cells[d][f], why,
+			    sizeof why) != NULL)
+				fprintf(out, "?? %s, %s: %s\n",
+				    matrix_rows[d].title,
+				    matrix_columns[f].param, why);
+}
+
 void
 matrix_text(struct matrix *m, FILE *out)
 {
 	struct matrix_said said;
 	size_t v;
 
-	fprintf(out, "idemsim matrix: %zu cells, %u run%s of each at most, "
-	    "seed 0x%" PRIx64 ", %.0f s\n\n", matrix_run(m), m->runs,
-	    m->runs == 1 ? "" : "s", m->seed, (double)m->wall_ms / 1000);
+	fprintf(out, "idemsim matrix: %zu cell%s, %u run%s of each at most, "
+	    "seed 0x%" PRIx64 ", %.0f s\n\n", matrix_run(m),
+	    matrix_run(m) == 1 ? "" : "s", m->runs, m->runs == 1 ? "" : "s", m->seed, (double)m->wall_ms / 1000);
 	put_columns(out);
 	matrix_said_schemes(m, &said);
 	put_said(out, &said);
@@ -255,10 +270,12 @@ matrix_text(struct matrix *m, FILE *out)
 	for (v = 0; v < MATRIX_VIEWS; v++)
 		put_view(m, out, (enum matrix_view)v);
 	putc('\n', out);
+	put_open(m, out);
 	put_broken(m, out);
 	if (matrix_broken(m) > 0)
 		fprintf(out, "\nIn %zu cells a promise was broken.\n",
 		    matrix_broken(m));
 	else
-		fprintf(out, "No promise was broken.\n");
+		fprintf(out, "No promise was broken%s.\n", matrix_open(m) > 0 ?
+		    ", as far as anything can be said" : "");
 }

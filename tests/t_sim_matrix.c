@@ -83,7 +83,12 @@ static const struct {
 	{ "Commands to a Redis count",
 	  RUN1 "g1 send m1 claim k1 tok=A.0 >a | a recv m1 | "
 	  "g1 send m2 complete k1 tok=A.0 >a",
-	  "1 1 0 1 0 1 0, 1 0 0 0, 1 1 0, 2" }
+	  "1 1 0 1 0 1 0, 1 0 0 0, 1 1 0, 2" },
+	{ "But not those that the simulator's own requests need",
+	  RUN1 "g1 send m1 claim k1 tok=A.0 >a | a recv m1 | "
+	  "@900 audit1 inv a9 k1 >g1 audit | g1 send m2 claim k1 tok=B.0 >a | "
+	  "a recv m2 | audit1 ret a9 ok d=A",
+	  "1 1 0 1 0 1 0, 1 0 0 0, 1 1 0, 1" }
 };
 
 /* --- numbers -------------------------------------------------------------- */
@@ -144,12 +149,72 @@ test_sums(void)
 	is(numbers(&c, got, sizeof got), "2 2 0 1 0 2 0, 2 0 0 0, 2 2 0, 0",
 	    "two runs are added up, and the most of one key is not");
 	is_int(c.runs, 2, "they are two");
-	is_int(c.cut, 0, "both came to their end");
 	history_free(&h);
-	h = (struct history){ .n = 0 };
-	tell(&h, RUN1 "cut");
+	arena_free(&c.arena);
+}
+
+/* A run that says nothing is no run in which all held. */
+static void
+test_whole(void)
+{
+	static const struct {
+		const char *what, *story;
+		bool whole;
+	} runs[] = {
+		{ "one that came to its end says something", RUN1 "- heal",
+		  true },
+		{ "one that was cut does not", RUN1 "cut", false },
+		{ "nor one in which somebody died by himself",
+		  RUN1 "g1 exit SIGKILL", false },
+		{ "but one in which he was to", RUN1 "g1 exit SIGKILL wanted",
+		  true }
+	};
+	struct matrix_cell c;
+	struct history h;
+	char why[MATRIX_WORDS];
+	size_t i;
+
+	for (i = 0; i < sizeof runs / sizeof *runs; i++) {
+		c = (struct matrix_cell){ .here = true };
+		h = (struct history){ .n = 0 };
+		tell(&h, runs[i].story);
+		ok(matrix_is_whole(&h, &c) == runs[i].whole, "%s",
+		    runs[i].what);
+		is_int(c.open, !runs[i].whole, "and is counted so");
+		ok((matrix_open_text(&c, why, sizeof why) != NULL) ==
+		    !runs[i].whole, "and why is told");
+		history_free(&h);
+	}
+}
+
+/* What was to go wrong, and in no run did. */
+static void
+test_idle(void)
+{
+	struct history_fault faults[] = {
+		{ .text = "kill a", .must = 1 }, { .text = "restart a" },
+		{ .text = "pause g1", .must = 2 }
+	};
+	struct matrix_cell c = { .here = true, .promised = MATRIX_ALL };
+	struct history h = { .n = 0 };
+	char why[MATRIX_WORDS];
+	struct history_head head;
+
+	tell(&h, RUN1 "- heal");
+	head = h.head;
+	h.head.faults = faults;
+	h.head.faults_n = 3;
 	matrix_measure(&h, &c);
-	is_int(c.cut, 1, "one that did not is told");
+	is(c.idle, "kill a", "a fault that never struck is told");
+	is(matrix_open_text(&c, why, sizeof why),
+	    "it never came to this: kill a", "in words");
+	faults[0].fired = 1;
+	matrix_measure(&h, &c);
+	is(c.idle, NULL, "once is enough, heals and choices need not");
+	faults[0].fired = 0;
+	matrix_measure(&h, &c);
+	is(c.idle, NULL, "whichever run it was");
+	h.head = head;
 	history_free(&h);
 	arena_free(&c.arena);
 }
@@ -243,11 +308,12 @@ test_table(void)
 
 	*calm = (struct matrix_cell){ .here = true, .runs = 1, .keys = 50,
 	    .starts = 50, .most = 1, .answered = 50, .tries = 100,
-	    .window = 100, .served = 100, .promised = MATRIX_ALL };
+	    .window = 100, .served = 100, .promised = MATRIX_ALL,
+	    .tried = MATRIX_ALL };
 	*ill = (struct matrix_cell){ .here = true, .runs = 1, .keys = 50,
 	    .starts = 75, .again = 25, .most = 2, .answered = 50, .lost = 1,
 	    .tries = 100, .unknown = 3, .window = 100, .served = 60,
-	    .promised = 1u << MATRIX_HONEST };
+	    .promised = 1u << MATRIX_HONEST, .tried = 1u << MATRIX_HONEST };
 	m.cells[MATRIX_SCRIPT][MATRIX_AWAY].here = true;
 	is_said(&m, MATRIX_AGAIN, MATRIX_NONE, "0/50", MATRIX_PLAIN, "none");
 	is_said(&m, MATRIX_AGAIN, MATRIX_EMPTY, "25/50", MATRIX_MUCH, "half");
@@ -268,6 +334,18 @@ test_table(void)
 	is_said(&m, MATRIX_AGAIN, MATRIX_SLOW, "-", MATRIX_PLAIN,
 	    "what cannot be");
 	is_int((long long)matrix_broken(&m), 0, "nothing is broken");
+	is_int((long long)matrix_open(&m), 0, "and nothing is open");
+	ill->tried = 0;
+	is_said(&m, MATRIX_KEPT_WORD, MATRIX_EMPTY, "0 of 1", MATRIX_PLAIN,
+	    "a promise that nothing tried is not one that held");
+	ill->idle = "kill a";
+	is_said(&m, MATRIX_KEPT_WORD, MATRIX_EMPTY, "not shown", MATRIX_PLAIN,
+	    "nor is it where nothing went wrong");
+	is_int((long long)matrix_open(&m), 1, "which is open");
+	ill->starts = 20;
+	is_said(&m, MATRIX_STARTS, MATRIX_EMPTY, "0.40 (2)", MATRIX_SOME,
+	    "fewer starts than keys, and one of them twice");
+	ill->starts = 75;
 	ill->broken = 1u << MATRIX_ONCE;
 	is_said(&m, MATRIX_AGAIN, MATRIX_EMPTY, "25/50", MATRIX_BROKEN,
 	    "a broken promise");
@@ -304,6 +382,8 @@ main(void)
 {
 	test_rows();
 	test_sums();
+	test_whole();
+	test_idle();
 	test_times();
 	test_promises();
 	test_table();

@@ -59,8 +59,8 @@ has() {
 }
 
 run 0 "a quiet Redis does what is promised of it" \
-    --only 'script, none' --json json --html html "$plan"
-has out '^idemsim matrix: 1 cells' "it was one cell"
+    --only 'script, none' --json json --html html --keep all "$plan"
+has out '^idemsim matrix: 1 cell,' "it was one cell"
 has out '^redis: script, reject +0/[1-9]' "no key started twice"
 has out '^redis: script, reject +all held' "and every promise held"
 has out '^ledger +- +- ' "other cells were not run"
@@ -86,6 +86,21 @@ has html 'class="broken"' "the page marks it"
 timeout 60 "$idemsim" check kept/matrix-script-none.jsonl >out 2>err
 [ $? -le 2 ]
 ok $? "its history can be read again"
+
+timeout 60 "$idemsim" check all/matrix-script-none-1.jsonl >out 2>err
+[ $? -le 2 ] && grep -q judged out
+ok $? "so can that of any run, if it is to be kept"
+
+# Nobody is killed after the 9999th effect.
+sed 's/nth = 18/nth = 9999/' "$plan" >idle.lua
+run 2 "a cell in which nothing went wrong says nothing" \
+    --only 'script, killed' --json json idle.lua
+has out '^redis: script, reject .* not shown' "which it says"
+has out '^\?\? redis: script, reject, killed: it never came to this: kill g1' \
+    "and what it did not come to"
+has json '"says_nothing": "it never came' "in the JSON too"
+! grep -q '^No promise was broken\.$' out
+ok $? "and it is not taken for a good end"
 
 run 64 "a scenario that is not there is a mistake" none.lua
 
