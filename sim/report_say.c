@@ -4,6 +4,8 @@
 #include <inttypes.h>
 #include <string.h>
 
+#define ONLY_MAX 200u		/* of a pattern */
+
 static const char *
 plural(uint64_t n)
 {
@@ -183,17 +185,31 @@ say_pair(struct idem_buf *out, const struct plan_pair *pair)
 	idem_buf_free(&both);
 }
 
-/* Of a file's points with these parameters; --only takes a pattern. */
+/*
+ * Of a file's points with these parameters; --only takes a pattern, which says
+ * of a long name how it begins, and of what cannot be copied from a terminal
+ * that something is there.
+ */
 static void
 say_only(struct idem_buf *out, const char *name)
 {
 	struct idem_buf pattern = { 0 };
+	bool any = false;
 
-	for (; *name != '\0'; name++) {
+	for (; *name != '\0' && pattern.len < ONLY_MAX; name++) {
+		if (*name < ' ' || *name > '~') {
+			if (!any)
+				idem_buf_u8(&pattern, '*');
+			any = true;
+			continue;
+		}
+		any = false;
 		if (strchr("\\*?[]", *name) != NULL)
 			idem_buf_u8(&pattern, '\\');
 		idem_buf_u8(&pattern, (uint8_t)*name);
 	}
+	if (*name != '\0' && !any)
+		idem_buf_u8(&pattern, '*');
 	idem_buf_text(out, " --only ");
 	report_text_shell(out, report_buf_text(&pattern));
 	idem_buf_free(&pattern);

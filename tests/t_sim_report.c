@@ -212,15 +212,34 @@ test_long(void)
 	history_free(&h);
 }
 
+/* It is copied from a terminal, and names this point and no other. */
 static void
 test_again(void)
 {
-	const struct plan p = { .name = "x [a=b]* it's", .file = "a.lua" };
+	char name[1000], want[400];
+	struct plan p = { .file = "a.lua" };
+	const struct {
+		const char *name, *want, *what;
+	} rows[] = {
+		{ "x [a=b]* it's", "'x \\[a=b\\]\\* it'\\''s'",
+		  "a name is no pattern" },
+		{ "bell\a\x1b[1m h\xc3\xa9llo \xff", "'bell*\\[1m h*llo *'",
+		  "what cannot be copied is anything" },
+		{ name, want, "of a long one its begin is enough" }
+	};
 	struct idem_buf b = { 0 };
+	size_t i;
 
-	report_say_again(&b, NULL, &p, NULL);
-	is(report_buf_text(&b), "idemsim run a.lua --only "
-	    "'x \\[a=b\\]\\* it'\\''s'", "a name is no pattern");
+	memset(name, 'x', sizeof name - 1);
+	name[sizeof name - 1] = '\0';
+	snprintf(want, sizeof want, "'%.200s*'", name);
+	for (i = 0; i < sizeof rows / sizeof *rows; i++) {
+		p.name = rows[i].name;
+		idem_buf_clear(&b);
+		report_say_again(&b, NULL, &p, NULL);
+		is(report_buf_text(&b) + strlen("idemsim run a.lua --only "),
+		    rows[i].want, "%s", rows[i].what);
+	}
 	idem_buf_free(&b);
 }
 
