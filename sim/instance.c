@@ -20,19 +20,28 @@
 #define VARS_MAX 16
 #define VAR 320
 
+#define NOT_THERE " is not there; IDEMSIM_LIBEXEC says where it is"
+
 const char *
 instance_missing(const struct plan *plan)
 {
+	static char why[400];
+	const char *command = plan->handler.command;
+
 	if (paths_find("idemd-sim") == NULL)
-		return "idemd-sim is not there";
+		return "idemd-sim" NOT_THERE;
 	if (paths_find("idemctl") == NULL)
-		return "idemctl is not there";
+		return "idemctl" NOT_THERE;
 	if (plan->handler.effect == PLAN_EXTERNAL) {
-		if (plan->handler.command == NULL ||
-		    access(plan->handler.command, X_OK) == -1)
-			return "the program cannot be executed";
+		if (command == NULL)
+			return "no program is named";
+		if (access(command, X_OK) == -1) {
+			snprintf(why, sizeof why, "%.300s cannot be executed: "
+			    "%s", command, strerror(errno));
+			return why;
+		}
 	} else if (paths_find("idemsim-program") == NULL)
-		return "idemsim-program is not there";
+		return "idemsim-program" NOT_THERE;
 	if (plan->gates.lighttpd && paths_command("lighttpd") == NULL)
 		return "lighttpd is not installed";
 	return NULL;

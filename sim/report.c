@@ -12,6 +12,7 @@ struct report_private {
 	struct idem_buf cases;		/* of JUnit */
 	struct report_json *json;
 	size_t counts[JUDGE_VERDICTS];
+	int64_t wall_ms;
 	bool failed;			/* something could not be written */
 	int tap_error;			/* errno of the first time that TAP
 					   could not; 0: it could */
@@ -79,6 +80,7 @@ report_point(struct report *r, const struct judge_point *p,
 
 	t.number = ++r->done;
 	r->in->counts[p->verdict]++;
+	r->in->wall_ms += p->wall_ms;
 	if (p->plan != NULL || worst != NULL || r->from == NULL)
 		report_say_title(&title, p->plan, worst);
 	else
@@ -118,7 +120,7 @@ report_end(struct report *r)
 	report_bar_clear(&r->in->bar);
 	if (r->junit != NULL)
 		written(r, r->junit, report_junit_end(r, &r->in->cases,
-		    r->in->counts));
+		    r->in->counts, r->in->wall_ms));
 	if (r->in->json != NULL)
 		written(r, r->json, report_json_end(r->in->json, r->json));
 	errno = 0;

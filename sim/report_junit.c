@@ -100,7 +100,7 @@ report_junit_point(struct idem_buf *out, const struct report_told *t)
 
 int
 report_junit_end(const struct report *r, const struct idem_buf *cases,
-    const size_t counts[JUDGE_VERDICTS])
+    const size_t counts[JUDGE_VERDICTS], int64_t wall_ms)
 {
 	FILE *file = fopen(r->junit, "we");
 	size_t failures = counts[JUDGE_FAIL] + counts[JUDGE_VACUOUS];
@@ -110,8 +110,10 @@ report_junit_end(const struct report *r, const struct idem_buf *cases,
 		return -1;
 	fprintf(file, "<?xml version=\"1.0\" encoding=\"UTF-8\"?>\n"
 	    "<testsuites>\n <testsuite name=\"idemsim\" tests=\"%zu\" "
-	    "failures=\"%zu\" errors=\"%zu\" skipped=\"%zu\">\n", r->done,
-	    failures, counts[JUDGE_INCONCLUSIVE], counts[JUDGE_SKIP]);
+	    "failures=\"%zu\" errors=\"%zu\" skipped=\"%zu\" "
+	    "time=\"%" PRId64 ".%03" PRId64 "\">\n", r->done, failures,
+	    counts[JUDGE_INCONCLUSIVE], counts[JUDGE_SKIP], wall_ms / 1000,
+	    wall_ms % 1000);
 	fwrite(cases->at, 1, cases->len, file);
 	fputs(" </testsuite>\n</testsuites>\n", file);
 	written = fflush(file) == 0 && !ferror(file);

@@ -85,9 +85,9 @@ void report_tap_point(const struct report *, const struct report_told *);
 
 /* They grow in memory and are written at the end. */
 void report_junit_point(struct idem_buf *cases, const struct report_told *);
-/* 0; -1 and errno. */
+/* wall_ms: of all points.  0; -1 and errno. */
 int report_junit_end(const struct report *, const struct idem_buf *cases,
-    const size_t counts[JUDGE_VERDICTS]);
+    const size_t counts[JUDGE_VERDICTS], int64_t wall_ms);
 
 struct report_json;
 struct report_json *report_json_new(const struct report *);

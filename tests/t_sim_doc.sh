@@ -155,6 +155,7 @@ marked() {
 # has WHAT: each word of $work/found is marked.
 has() {
 	sort -u "$work/found" >"$work/words"
+	cat "$work/words" >>"$work/coded"
 	comm -23 "$work/words" "$work/marked" >"$work/out"
 	[ -s "$work/words" ] && [ ! -s "$work/out" ]
 	ok $? "the manual has $1"
@@ -206,6 +207,16 @@ words() {
 	sed -n 's/.*AT([A-Z]*, "\([a-z_]*\)".*/\1/p' \
 	    "$sim/history_member.c" >"$work/found"
 	has 'each field of an event'
+	# Names that they have for scenarios alone.
+	joined "$sim/scenario_event.c" | perl -0777 -ne '
+		print "$_\n" for map { /"([a-z]+)"/g }
+		    /\bown\[\] = \{.*?\};/gs, /\{ "[a-z]+", "[a-z]+" \}/g;' \
+	    >"$work/found"
+	has 'and its other names'
+	perl -0777 -ne 'print "h:$_\n" for
+	    map { /\{ "([a-z]+)", [a-z]+ \}/g } /lua_CFunction is; \} .*?\};/gs' \
+	    "$sim/scenario_history.c" >"$work/found"
+	has 'each function of a history'
 	sed -n '/ kinds\[/,/^};/p' "$sim/history.c" |
 	    grep -oE '"[a-z]+"' | tr -d '"' >"$work/found"
 	has 'each kind of event'
@@ -222,6 +233,57 @@ words() {
 	done >"$work/out"
 	[ -s "$work/words" ] && [ ! -s "$work/out" ]
 	ok $? 'the manual has each errno'
+}
+
+# Members of what --json writes, both ways.
+members() {
+	{
+		joined "$sim/report_json.c" | perl -0777 -ne '
+			print "$_\n" for /put\(\w+(?:->\w+)?, "(\w+)"/g'
+		joined "$sim/matrix_json.c" | perl -0777 -ne '
+			print "$_\n" for
+			    /put(?:_\w+)?\(&?s, \w+, "(\w+)"/g,
+			    /\{ "(\w+)", c->/g'
+	} | sort -u >"$work/found"
+	awk '/^\.S[hs] / { here = /JUnit and JSON/ }
+		here && /^The JSON of/ { begun = 1 }
+		begun && here && /^\./ && / ?Li / {
+			for (i = 2; i <= NF; i++)
+				if ($i ~ /^[a-z_0-9]+$/) print $i
+		}' "$page" | sort -u >"$work/words"
+	diff "$work/found" "$work/words" >"$work/out"
+	[ $? = 0 ] && [ "$(wc -l <"$work/found")" -gt 50 ]
+	ok $? 'the manual has each member of the JSON, and no other'
+}
+
+# And the other way: what the manual has is there.
+documented() {
+	awk '/^\.S[hs] / { here = $1 == ".Sh" ? /SCENARIO FILES/ : here }
+		here' "$page" >"$work/section"
+	grep -oE '\bsim\.[a-z_]+(\.[a-z_]+)?' "$work/section" | sort -u |
+	    awk '{ printf "assert(type(%s) == \"function\", \"no %s\")\n", $1,
+		$1 }' >"$work/asked"
+	{
+		echo 'local sim = require "idemsim"'
+		cat "$work/asked"
+		echo 'sim.api(1)'
+		sed '1,/sim.api(1)/d' "$work/text.4.lua"
+	} >"$work/functions.lua"
+	"$idemsim" explain "$work/functions.lua" >"$work/out" 2>&1
+	[ $? = 0 ] && [ "$(wc -l <"$work/asked")" -gt 50 ]
+	ok $? 'each function that the manual has is there'
+	sort -u "$work/coded" >"$work/words"
+	awk '/^\./ && / ?Ic / {
+		for (i = 2; i <= NF; i++) {
+			if ($i == "Ic") { on = 1; continue }
+			if ($i !~ /^[a-z_:0-9.]+$/) { on = on && $i == ","; continue }
+			if (on) print $i
+		}
+		on = 0
+	}' "$work/section" | grep -v '^sim\.' | sort -u >"$work/found"
+	comm -23 "$work/found" "$work/words" >"$work/out"
+	[ -s "$work/found" ] && [ ! -s "$work/out" ]
+	ok $? 'and each field'
 }
 
 # Name, promise and definition, as they are in the code.
@@ -332,6 +394,8 @@ runs 0 '^ok 2 ' "the one with a rule of one's own passes" text.5
 options
 if perl -e 1 2>/dev/null; then
 	words
+	documented
+	members
 	invariants
 else
 	skip 'no perl here' 'the manual has each word'

@@ -73,10 +73,50 @@ is($json->{points}[2]{finding}{invariant}, 'at_most_once',
     'with what was violated');
 cmp_ok(length $json->{points}[1]{name}, '>', 9000, 'names are whole in it');
 
+# As those who read it have it in their schemas: suites, a suite, cases; of a
+# case at most one of four.
+my $schema = <<'XSD';
+<xs:schema xmlns:xs="http://www.w3.org/2001/XMLSchema">
+ <xs:complexType name="why" mixed="true">
+  <xs:attribute name="type" type="xs:string" use="required"/>
+  <xs:attribute name="message" type="xs:string"/>
+ </xs:complexType>
+ <xs:element name="testsuites"><xs:complexType><xs:sequence>
+  <xs:element name="testsuite"><xs:complexType><xs:sequence>
+   <xs:element name="testcase" maxOccurs="unbounded"><xs:complexType>
+    <xs:choice minOccurs="0">
+     <xs:element name="failure" type="why"/>
+     <xs:element name="error" type="why"/>
+     <xs:element name="skipped"><xs:complexType>
+      <xs:attribute name="message" type="xs:string"/>
+     </xs:complexType></xs:element>
+     <xs:element name="system-out" type="xs:string"/>
+    </xs:choice>
+    <xs:attribute name="name" type="xs:string" use="required"/>
+    <xs:attribute name="classname" type="xs:string" use="required"/>
+    <xs:attribute name="time" type="xs:decimal" use="required"/>
+   </xs:complexType></xs:element>
+  </xs:sequence>
+  <xs:attribute name="name" type="xs:string" use="required"/>
+  <xs:attribute name="tests" type="xs:int" use="required"/>
+  <xs:attribute name="failures" type="xs:int" use="required"/>
+  <xs:attribute name="errors" type="xs:int" use="required"/>
+  <xs:attribute name="skipped" type="xs:int" use="required"/>
+  <xs:attribute name="time" type="xs:decimal" use="required"/>
+  </xs:complexType></xs:element>
+ </xs:sequence></xs:complexType></xs:element>
+</xs:schema>
+XSD
+
 SKIP: {
-	skip 'no xmllint is installed', 3 if system 'command -v xmllint >/dev/null';
+	skip 'no xmllint is installed', 4 if system 'command -v xmllint >/dev/null';
 	is(system('xmllint', '--noout', "$folder/junit.xml"), 0,
 	    'JUnit is well-formed XML');
+	open my $xsd, '>', "$folder/junit.xsd" or die "junit.xsd: $!\n";
+	print $xsd $schema;
+	close $xsd or die "junit.xsd: $!\n";
+	is(system("xmllint --noout --schema '$folder/junit.xsd' " .
+	    "'$folder/junit.xml' 2>/dev/null"), 0, 'and has its shape');
 	for ([failure => 4], [error => 2]) {
 		my ($what, $count) = @$_;
 		my $got = `xmllint --xpath 'count(//testcase/$what)' "$folder/junit.xml"`;
