@@ -116,7 +116,8 @@ put_span(struct idem_buf *out, const char *name, int64_t ms)
 {
 	struct idem_buf time = { 0 };
 
-	if (ms <= 0)
+	/* A history that was read may say anything. */
+	if (ms <= 0 || ms > INT64_MAX / 1000000)
 		return;
 	report_text_time(&time, ms * 1000000);
 	put_pair(out, name, report_buf_text(&time));

@@ -38,6 +38,14 @@ is_expiry(const struct history_event *e, const char *key)
 	return is(e->note, "lease_expired_running") && is(e->k, key);
 }
 
+/* Of a file that somebody made up it may be past all times. */
+static int64_t
+until(const struct finding *f, const struct history_event *e)
+{
+	return e->t_ns < INT64_MAX - f->lease_ns ? e->t_ns + f->lease_ns :
+	    INT64_MAX;
+}
+
 static size_t *
 open_of(struct finding *f, const char *key)
 {
@@ -92,11 +100,11 @@ renew(struct finding *f, const struct history_event *e, const char *gate)
 	struct chart_lease *l;
 
 	if (*open == 0 || f->c->leases[*open - 1].until_ns < e->t_ns) {
-		begin(f, e, gate, e->t_ns + f->lease_ns);
+		begin(f, e, gate, until(f, e));
 		return;
 	}
 	l = &f->c->leases[*open - 1];
-	l->until_ns = e->t_ns + f->lease_ns;
+	l->until_ns = until(f, e);
 	*(uint32_t *)arena_more(&f->c->arena, &l->renewed, &l->renewed_n,
 	    sizeof *l->renewed) = e->i;
 }
@@ -115,7 +123,7 @@ on_store(struct finding *f, const struct history_event *e)
 	if (is(e->note, "lost_ack"))
 		end(f, e, CHART_LEASE_FORGOTTEN);
 	else if (is(e->code, "WON"))
-		begin(f, e, sender(f, e), e->t_ns + f->lease_ns);
+		begin(f, e, sender(f, e), until(f, e));
 	else if (is(e->code, "OURS") || is(e->code, "RENEWED"))
 		renew(f, e, sender(f, e));
 	else if (!is(e->code, "WRITTEN"))
@@ -274,12 +282,13 @@ make_lane(struct chart *c, struct chart_lease *l)
 void
 report_lease_find(struct chart *c)
 {
-	struct finding f = { .c = c,
-	    .lease_ns = c->h->head.lease_ms * MS_NS };
+	int64_t lease_ms = c->h->head.lease_ms;
+	struct finding f = { .c = c };
 	size_t i, n = 0;
 
-	if (c->n == 0 || f.lease_ns <= 0)
+	if (c->n == 0 || lease_ms <= 0 || lease_ms > INT64_MAX / MS_NS)
 		return;
+	f.lease_ns = lease_ms * MS_NS;
 	listen(&f);
 	close_all(&f);
 	for (i = 0; i < c->leases_n; i++)

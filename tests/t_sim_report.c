@@ -458,6 +458,7 @@ poison(struct history *h, struct plan *p, struct judge_point *point)
 	p->expect.sometimes = sometimes;
 	h->head.params = &pair;
 	h->head.params_n = 1;
+	h->head.lease_ms = h->head.limit_ms = INT64_MAX / 2;
 	point->plan = p;
 	point->worst.finding.key = point->worst.finding.blames = bad;
 	snprintf(point->message, sizeof point->message, "%s", bad);
@@ -526,6 +527,8 @@ test_hostile(void)
 	is_int(report_times(got, "</script"), 1, "no text ends the script");
 	is_int(report_times(got, "<svg onload") + controls(got), 0,
 	    "nor is a tag of the page");
+	is_int(report_times(got, "limit of a run"), 0,
+	    "nor a time that is none");
 	ok(strlen(got) < 100000, "the page is small: %zu bytes", strlen(got));
 	free(got);
 	free(junit);
