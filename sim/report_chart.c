@@ -383,7 +383,7 @@ report_chart_make(struct chart *c, const struct history *h,
 	report_pick(&c->pick, h, finding, max, REPORT_PICK_PAGE);
 	make_rows(&m);
 	place_rows(c);
-	report_lease_find(c);
+	report_lease_find(c, finding != NULL ? finding->key : NULL);
 	place_columns(c);
 	report_span_find(c);
 }

@@ -105,7 +105,7 @@ struct chart {
 	struct chart_span *tries, *runs;	/* by their first rows */
 	size_t tries_n, runs_n;
 	struct chart_lease *leases;
-	size_t leases_n;
+	size_t leases_n, leases_left;	/* left: that are not drawn */
 	int column_width, width, height;
 };
 
@@ -116,9 +116,9 @@ void report_chart_free(struct chart *);
 
 /* Its part: tries and runs (report_span.c). */
 void report_span_find(struct chart *);
-/* And leases, each with its lane (report_lease.c): once rows have their
-   places. */
-void report_lease_find(struct chart *);
+/* And leases, each with its lane (report_lease.c): once rows have their places.
+   key: whose are drawn in any case; NULL: nobody's. */
+void report_lease_find(struct chart *, const char *key);
 
 int report_chart_x(const struct chart *, int lane);
 /* The row of an event, or of the next one that is shown; n: there is none. */

@@ -191,7 +191,11 @@ put_tools(struct idem_buf *out, const struct chart *c)
 		    "what is nearest to them. %zu are left out; "
 		    "<code>history.txt</code> has all of them", c->h->n,
 		    c->pick.left_out);
-	idem_buf_text(out, ".</p>\n");
+	idem_buf_text(out, ".");
+	if (c->leases_left > 0)
+		idem_buf_printf(out, " %zu lease%s not drawn.",
+		    c->leases_left, c->leases_left == 1 ? " is" : "s are");
+	idem_buf_text(out, "</p>\n");
 	put_all(out, report_legend);
 	idem_buf_text(out, "<div id=\"tools\" hidden>");
 	for (i = 0; i < sizeof filters / sizeof *filters; i++)

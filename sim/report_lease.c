@@ -5,6 +5,7 @@
 #include <string.h>
 
 #define MS_NS INT64_C(1000000)
+#define ABREAST 8		/* leases that are drawn at the same time */
 
 /*
  * Who owned a key, and until when, as servers said it:
@@ -29,7 +30,7 @@ struct finding {
 static bool
 is(const char *a, const char *b)
 {
-	return a != NULL && strcmp(a, b) == 0;
+	return a != NULL && b != NULL && strcmp(a, b) == 0;
 }
 
 static bool
@@ -267,6 +268,42 @@ place(struct chart *c, struct chart_lease *l)
 	return l->foot > l->y;
 }
 
+static bool
+is_shown(const struct chart *c, uint32_t i)
+{
+	size_t row = report_chart_row_of(c, i);
+
+	return i > 0 && row < c->n && c->rows[row].e->i == i;
+}
+
+/* Of one that is all among what was left out nothing can be read. */
+static bool
+tells(const struct chart *c, const struct chart_lease *l)
+{
+	size_t i;
+
+	for (i = 0; i < l->renewed_n; i++)
+		if (is_shown(c, l->renewed[i]))
+			return true;
+	return is_shown(c, l->from) || is_shown(c, l->to) ||
+	    (l->end == CHART_LEASE_EXPIRED && l->last < c->n &&
+	    is_expiry(c->rows[l->last].e, l->key));
+}
+
+/* Not more at a time than can be told apart; free_from: rows. */
+static bool
+has_room(const struct chart_lease *l, size_t free_from[ABREAST])
+{
+	size_t i;
+
+	for (i = 0; i < ABREAST; i++)
+		if (free_from[i] <= l->first) {
+			free_from[i] = l->last + 1;
+			return true;
+		}
+	return false;
+}
+
 /* Each has a lane; they share columns. */
 static void
 make_lane(struct chart *c, struct chart_lease *l)
@@ -279,22 +316,35 @@ make_lane(struct chart *c, struct chart_lease *l)
 	l->lane = (int)(c->lanes_n - 1);
 }
 
+static void
+choose(struct chart *c, const char *key)
+{
+	size_t free_from[ABREAST] = { 0 }, all = c->leases_n, i, n = 0;
+	struct chart_lease *l;
+
+	for (i = 0; i < all; i++) {
+		l = &c->leases[i];
+		if (!place(c, l))
+			continue;
+		if (is(key, l->key) || (tells(c, l) && has_room(l, free_from)))
+			c->leases[n++] = *l;
+	}
+	c->leases_n = n;
+	c->leases_left = all - n;
+	for (i = 0; i < n; i++)
+		make_lane(c, &c->leases[i]);
+}
+
 void
-report_lease_find(struct chart *c)
+report_lease_find(struct chart *c, const char *key)
 {
 	int64_t lease_ms = c->h->head.lease_ms;
 	struct finding f = { .c = c };
-	size_t i, n = 0;
 
 	if (c->n == 0 || lease_ms <= 0 || lease_ms > INT64_MAX / MS_NS)
 		return;
 	f.lease_ns = lease_ms * MS_NS;
 	listen(&f);
 	close_all(&f);
-	for (i = 0; i < c->leases_n; i++)
-		if (place(c, &c->leases[i]))
-			c->leases[n++] = c->leases[i];
-	c->leases_n = n;
-	for (i = 0; i < n; i++)
-		make_lane(c, &c->leases[i]);
+	choose(c, key);
 }
