@@ -114,8 +114,9 @@ judge_count_fired(const struct history *h, unsigned *fired, size_t faults)
 
 	for (i = 0; i < h->n; i++) {
 		e = &h->events[i];
-		if (e->kind == HISTORY_FAULT && e->fault >= 0 &&
-		    (size_t)e->fault < faults)
+		/* What ends another is a heal, with its own id. */
+		if ((e->kind == HISTORY_FAULT || e->kind == HISTORY_HEAL) &&
+		    e->fault >= 0 && (size_t)e->fault < faults)
 			seen[e->fault]++;
 	}
 	for (i = 0; i < faults; i++)

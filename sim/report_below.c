@@ -161,6 +161,19 @@ must_text(int must)
 	    "ends a fault";
 }
 
+/* Of what only ends another its events are all there is. */
+static unsigned
+times_of(const struct history *h, size_t i)
+{
+	const struct history_event *e;
+	unsigned n = 0;
+
+	for (e = h->events; e < h->events + h->n; e++)
+		n += e->kind == HISTORY_HEAL && e->fault >= 0 &&
+		    (size_t)e->fault == i;
+	return n > h->head.faults[i].fired ? n : h->head.faults[i].fired;
+}
+
 static void
 put_fault(struct idem_buf *out, const struct report_page *p, size_t i)
 {
@@ -170,7 +183,7 @@ put_fault(struct idem_buf *out, const struct report_page *p, size_t i)
 	idem_buf_text(out, "<tr><td>");
 	report_text_html(out, f->text, TEXT_MAX);
 	idem_buf_printf(out, "</td><td>%s</td><td class=\"r\">%u</td>",
-	    must_text(f->must), f->fired);
+	    must_text(f->must), times_of(p->history, i));
 	if (point != NULL && point->fired != NULL && point->plan != NULL &&
 	    i < point->plan->actions_n)
 		idem_buf_printf(out, "<td class=\"r\">%u</td>",

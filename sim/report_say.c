@@ -227,7 +227,8 @@ report_say_again(struct idem_buf *out, const char *command,
 
 	idem_buf_text(out, command != NULL ? command : "idemsim run");
 	if (file != NULL) {
-		idem_buf_u8(out, ' ');
+		/* Else it would be an option. */
+		idem_buf_text(out, *file == '-' ? " ./" : " ");
 		report_text_shell(out, file);
 	}
 	for (i = 0; p != NULL && i < p->params_n; i++)
