@@ -44,8 +44,8 @@ void report_point(struct report *, const struct judge_point *,
 int report_end(struct report *);
 
 /* The space-time diagram: one HTML file, nothing outside of it, readable
-   without script, below 500 KB.  0; -1: errno.  judge_run, reproduce: NULL
-   where there is none. */
+   without script, below 500 KB.  0; -1: errno.  judge_run: NULL where there is
+   none.  reproduce: NULL: what the history's head says. */
 int report_html(FILE *, const struct history *, const struct judge_run *,
     const char *reproduce);
 

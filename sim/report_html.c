@@ -324,6 +324,15 @@ int
 report_html(FILE *file, const struct history *h, const struct judge_run *run,
     const char *reproduce)
 {
-	return report_page(file, &(struct report_page){ h, run, NULL,
-	    reproduce });
+	struct report_page page = { h, run, NULL, reproduce };
+	struct idem_buf again = { 0 };
+	int status;
+
+	if (reproduce == NULL && h->head.file != NULL) {
+		report_say_again(&again, "idemsim run --runs 1", NULL, h);
+		page.again = report_buf_text(&again);
+	}
+	status = report_page(file, &page);
+	idem_buf_free(&again);
+	return status;
 }

@@ -214,6 +214,8 @@ ln -s "$idemsim" bin/idemsim
 ok $? 'and so does the script'
 run 0 'its history can be drawn' render "$history"
 has out '<svg' 'a drawing has a picture'
+has out '<h2>Again</h2><pre>idemsim run --runs 1 bad.lua' \
+    'and how to do it again'
 run 2 'a fault that never happens ends with 2' run --runs 1 --out v idle.lua
 has out 'vacuous' 'which is told'
 run 0 'only those points are run whose names fit' run --runs 1 \
