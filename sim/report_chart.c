@@ -380,6 +380,7 @@ report_chart_make(struct chart *c, const struct history *h,
 	struct making m = { .c = c };
 
 	c->h = h;
+	c->conflict = finding != NULL && finding->events_n > 0;
 	report_pick(&c->pick, h, finding, max, REPORT_PICK_PAGE);
 	make_rows(&m);
 	place_rows(c);

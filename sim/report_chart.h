@@ -94,6 +94,7 @@ struct chart {
 	const struct history *h;
 	struct arena arena;
 	struct report_pick pick;
+	bool conflict;		/* there is one */
 	struct chart_row *rows;
 	size_t n;
 	struct chart_lane *lanes;

@@ -187,10 +187,10 @@ put_tools(struct idem_buf *out, const struct chart *c)
 	idem_buf_printf(out, "<div class=\"page\"><h2>What happened</h2>\n"
 	    "<p>%zu events", c->n);
 	if (c->pick.left_out > 0)
-		idem_buf_printf(out, " of %zu: the conflict, the faults, and "
+		idem_buf_printf(out, " of %zu: %sthe faults, and "
 		    "what is nearest to them. %zu are left out; "
 		    "<code>history.txt</code> has all of them", c->h->n,
-		    c->pick.left_out);
+		    c->conflict ? "the conflict, " : "", c->pick.left_out);
 	idem_buf_text(out, ".");
 	if (c->leases_left > 0)
 		idem_buf_printf(out, " %zu lease%s not drawn.",

@@ -23,7 +23,21 @@ struct sieve {
 	const struct check_finding *finding;	/* or NULL */
 	enum report_pick_for what_for;
 	size_t last;		/* of the conflict, or the history: an index */
+	size_t *away;		/* from what went wrong, by index; NULL: there
+				   is a conflict, or nothing else */
 };
+
+static void *
+some(size_t n, size_t size)
+{
+	void *at = calloc(n + 1, size);
+
+	if (at == NULL) {
+		fputs("idemsim: there is no memory left\n", stderr);
+		exit(70);
+	}
+	return at;
+}
 
 static uint8_t
 conflict_of(const struct sieve *s, const struct history_event *e)
@@ -85,6 +99,35 @@ reason_of(const struct sieve *s, const struct history_event *e)
 	return of_key ? OF_KEY : steps ? NEVER : NEAR;
 }
 
+/* Where nothing is in conflict, that is what is to be looked at. */
+static bool
+is_anchor(const struct history_event *e)
+{
+	return is_fault(e) || e->kind == HISTORY_NOTE;
+}
+
+static void
+measure(struct sieve *s)
+{
+	size_t n = s->h->n, since = n, i;
+	bool any = false;
+
+	for (i = 0; i < n; i++)
+		any = any || is_anchor(&s->h->events[i]);
+	if (!any || (s->finding != NULL && s->finding->events_n > 0))
+		return;
+	s->away = some(n, sizeof *s->away);
+	for (i = 0; i < n; i++) {
+		since = is_anchor(&s->h->events[i]) ? 0 : since + 1;
+		s->away[i] = since;
+	}
+	for (i = n, since = n; i-- > 0; ) {
+		since = is_anchor(&s->h->events[i]) ? 0 : since + 1;
+		if (since < s->away[i])
+			s->away[i] = since;
+	}
+}
+
 static struct candidate
 judge(const struct sieve *s, size_t at)
 {
@@ -92,7 +135,8 @@ judge(const struct sieve *s, size_t at)
 	struct candidate c = { .at = at, .conflict = conflict_of(s, e) };
 
 	c.reason = c.conflict > 0 ? OF_CONFLICT : reason_of(s, e);
-	c.away = at > s->last ? at - s->last : s->last - at;
+	c.away = s->away != NULL ? s->away[at] : at > s->last ?
+	    at - s->last : s->last - at;
 	return c;
 }
 
@@ -141,28 +185,21 @@ last_of(const struct history *h, const struct check_finding *f)
 	return last > 0 ? last - 1 : h->n > 0 ? h->n - 1 : 0;
 }
 
-static void *
-some(size_t n, size_t size)
-{
-	void *at = calloc(n + 1, size);
-
-	arena_must_have(at != NULL);
-	return at;
-}
-
 void
 report_pick(struct report_pick *pick, const struct history *h,
     const struct check_finding *finding, size_t max,
     enum report_pick_for what_for)
 {
-	const struct sieve s = {
-		h, finding, what_for, last_of(h, finding)
+	struct sieve s = {
+		h, finding, what_for, last_of(h, finding), NULL
 	};
 	struct candidate *all = some(h->n, sizeof *all);
 	size_t n = 0, i;
 
+	measure(&s);
 	for (i = 0; i < h->n; i++)
 		all[i] = judge(&s, i);
+	free(s.away);
 	sort(all, h->n, max);
 	while (n < h->n && n < max && all[n].reason != NEVER)
 		n++;

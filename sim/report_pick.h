@@ -6,7 +6,8 @@
 
 /*
  * Of a history, the events that tell the story: all of them where there is
- * room, else the conflict, the faults, and what is nearest to them.
+ * room, else the conflict, the faults, and what is nearest to the conflict; to
+ * the faults, where there is none.
  */
 enum report_pick_for {
 	REPORT_PICK_STEPS,	/* what led to the conflict: nothing after it,

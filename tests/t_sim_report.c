@@ -243,30 +243,6 @@ test_again(void)
 	idem_buf_free(&b);
 }
 
-/* A head counts faults; of what ends one there are events. */
-static void
-test_heals(void)
-{
-	const struct report_world w = { .clients = 1, .gates = 2, .keys = 1,
-	    .requests = 1, .kill = true };
-	struct history h = { .n = 0 };
-	struct check_finding f;
-	char *page = NULL;
-	size_t len = 0;
-	FILE *file = open_memstream(&page, &len);
-
-	report_world(&h, &w, &f);
-	if (file == NULL || report_html(file, &h, NULL, NULL) != 0)
-		bail_out("no page");
-	fclose(file);
-	is_int(report_times(page, "ends a fault</td><td class=\"r\">1<"), 1,
-	    "a restart that was seen is counted");
-	is_int(report_times(page, "ends a fault</td><td class=\"r\">0<"), 1,
-	    "one that was not is not");
-	free(page);
-	history_free(&h);
-}
-
 static void
 test_none(void)
 {
@@ -578,7 +554,6 @@ main(void)
 	test_short();
 	test_long();
 	test_again();
-	test_heals();
 	test_none();
 	test_bar();
 	test_folder();
