@@ -86,7 +86,7 @@ unit_add(struct net_stream *s)
 		s->units_size = s->units_size == 0 ? 16 : 2 * s->units_size;
 		s->units = reallocarray(s->units, s->units_size,
 		    sizeof *s->units);
-		net_must_have(s->units != NULL);
+		arena_must_have(s->units != NULL);
 	}
 	s->units[s->units_n++] = s->open;
 	s->counts.writes += s->open.write;
@@ -135,7 +135,7 @@ take_one(struct net_stream *s, struct idem_bytes bytes,
     const struct resp_command *c)
 {
 	idem_buf_append(&s->held, bytes.at, bytes.len);
-	net_must_have(idem_buf_ok(&s->held));
+	arena_must_have(idem_buf_ok(&s->held));
 	s->open.len += bytes.len;
 	s->open.write |= c->args_n > 0 && !is_other(c->name);
 	s->counts.came += bytes.len;

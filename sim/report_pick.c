@@ -32,10 +32,7 @@ some(size_t n, size_t size)
 {
 	void *at = calloc(n + 1, size);
 
-	if (at == NULL) {
-		fputs("idemsim: there is no memory left\n", stderr);
-		exit(70);
-	}
+	arena_must_have(at != NULL);
 	return at;
 }
 
