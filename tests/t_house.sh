@@ -89,7 +89,7 @@ labelled() {
 
 # Modules without input, output, clock, chance and threads.
 pure='breaker buf cache cgi_head fcgi_* form* gate* html_form* identity
-idem_lua key multipart params pattern* problem* record redis_class
+idem_lua key multipart near params pattern* problem* record redis_class
 redis_slot redis_url redis_value redis_wire_bound reply request_path route*
 saved skew text token* verdict waiters'
 
