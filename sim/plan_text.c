@@ -449,15 +449,16 @@ plan_action_phrase(const struct plan *p, const struct plan_action *a,
 	return out;
 }
 
+/* By its number: who carries it out may have made one of "*" out of it. */
 static const struct plan_rule *
 rule_of(const struct plan *p, const struct plan_action *a)
 {
-	size_t i;
+	size_t i, j;
 
 	for (i = 0; i < p->rules_n; i++)
-		if (a >= p->rules[i].actions &&
-		    a < p->rules[i].actions + p->rules[i].n)
-			return &p->rules[i];
+		for (j = 0; j < p->rules[i].n; j++)
+			if (p->rules[i].actions[j].id == a->id)
+				return &p->rules[i];
 	return NULL;
 }
 

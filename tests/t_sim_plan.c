@@ -187,6 +187,7 @@ check_actions(const struct plan *p)
 {
 	char text[300], want[300];
 	const struct plan_action *a;
+	struct plan_action one;
 	size_t i;
 
 	for (i = 0; i < ROWS; i++) {
@@ -200,6 +201,9 @@ check_actions(const struct plan *p)
 	snprintf(want, sizeof want, "%s at 1 ms", rows[1].text);
 	is(plan_action_text(p, plan_action_at(p, 1), text, sizeof text), want,
 	    "an action's text says when");
+	one = *plan_action_at(p, 1);
+	is(plan_action_text(p, &one, text, sizeof text), want, "so does that "
+	    "of a copy, which may be of one of all");
 }
 
 static void
