@@ -50,6 +50,18 @@ check_fail(const struct scenario_at *at, const struct plan_action *a,
 		    "the same gate, or sim.proc.fail(\"*\", ...)");
 }
 
+/* At a time "*" is any of them, and another one each time. */
+static void
+check_any(const struct scenario_at *at, const struct plan_action *a,
+    const struct plan_trigger *when)
+{
+	if (when->kind == PLAN_AT && a->gate == PLAN_ANY &&
+	    (a->kind == PLAN_PROC_RESUME || a->kind == PLAN_PROC_RESTART))
+		scenario_wrong(at, NULL, "which one? of a time \"*\" is any, "
+		    "and maybe not the one that was stopped; say \"g1\" in "
+		    "both places");
+}
+
 /* All faults end then: nothing begins any more. */
 static void
 check_heal(const struct scenario_at *at, const struct plan_action *a,
@@ -96,6 +108,7 @@ read_actions(const struct scenario_at *list, size_t first, int64_t after_ms,
 			a.after_ms = after_ms;
 			check_fail(list, &a, when);
 			check_heal(list, &a, when);
+			check_any(list, &a, when);
 			*(struct plan_action *)scenario_more(list, &out->all,
 			    &out->n, sizeof a) = a;
 		}

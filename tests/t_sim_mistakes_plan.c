@@ -318,6 +318,11 @@ static const struct mistake rows[] = {
 	{ "a loss of what arrived", FAULT("sim.store.failover('a', 'b', { lose "
 	  "= 1 })"), 8, { "lose: the replica has all of it",
 	  "sim.store.lag(\"b\"" } },
+	{ "the end of whose pause?", FAULT("sim.proc.pause '*', sim.after(5, "
+	  "sim.proc.resume '*')"), 8, { "which one?", "in both places" } },
+	{ "the end of the pause of who came to a label", WHEN("sim.label('*', "
+	  "'claim.ok'), sim.proc.pause '*', sim.after(5, sim.proc.resume '*')"
+	  ), 0, { NULL, NULL } },
 	{ "a fault after the end of all", WITH("heal = { at = 100 }, faults = { "
 	  "sim.on(sim.at(90), sim.after(20, sim.proc.kill 'g1')) }"), 8,
 	  { "110 ms is after heal.at", "heal later" } },
