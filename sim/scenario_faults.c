@@ -191,9 +191,9 @@ read_maybe(const struct scenario_at *given, const struct scenario_word *word,
 
 /* --- all of them ---------------------------------------------------------- */
 
-/* Does a rule do that to that store, or to a link of it? */
+/* Does a rule put the store's data by? */
 static bool
-is_done(const struct faults *f, enum plan_action_kind kind, int store)
+is_saved(const struct faults *f, int store)
 {
 	const struct plan_action *a;
 	size_t i, j;
@@ -201,8 +201,7 @@ is_done(const struct faults *f, enum plan_action_kind kind, int store)
 	for (i = 0; i < f->rules_n; i++)
 		for (j = 0; j < f->rules[i].n; j++) {
 			a = &f->rules[i].actions[j];
-			if (a->kind == kind && a->store == store &&
-			    (kind != PLAN_NET_HOLD || a->gate == PLAN_NONE))
+			if (a->kind == PLAN_STORE_SAVE && a->store == store)
 				return true;
 		}
 	return false;
@@ -218,18 +217,10 @@ check_action(const struct scenario_at *list, const struct faults *f,
 	at.place.line = a->line;
 	at.in = NULL;
 	if (a->kind == PLAN_STORE_RESTART && a->older &&
-	    !is_done(f, PLAN_STORE_SAVE, a->store)) {
+	    !is_saved(f, a->store)) {
 		at.what = "store.restart";
 		scenario_wrong(&at, "older", "nothing was put by; say "
 		    "sim.store.save before");
-	}
-	if (a->kind == PLAN_STORE_FAILOVER && a->lose > 0 &&
-	    !is_done(f, PLAN_STORE_LAG, a->to) &&
-	    !is_done(f, PLAN_NET_HOLD, a->to)) {
-		at.what = "store.failover";
-		scenario_wrong(&at, "lose", "the replica has all of it; say "
-		    "sim.store.lag(\"%s\", \"freeze\") before what is to be "
-		    "lost", at.plan->stores[a->to].name);
 	}
 }
 

@@ -315,9 +315,6 @@ static const struct mistake rows[] = {
 	  "} } }", 6, { "a has sentinels", "leave sentinel out" } },
 	{ "what was not put by", FAULT("sim.store.restart('a', { older = true "
 	  "})"), 8, { "older: nothing was put by", "sim.store.save" } },
-	{ "a loss of what arrived", FAULT("sim.store.failover('a', 'b', { lose "
-	  "= 1 })"), 8, { "lose: the replica has all of it",
-	  "sim.store.lag(\"b\"" } },
 	{ "the end of whose pause?", FAULT("sim.proc.pause '*', sim.after(5, "
 	  "sim.proc.resume '*')"), 8, { "which one?", "in both places" } },
 	{ "the end of the pause of who came to a label", WHEN("sim.label('*', "
