@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: ISC */
 #include "live_private.h"
 
+#include <errno.h>
 #include <string.h>
 
 #define UP_MS 15000
@@ -40,8 +41,8 @@ heal_store(struct live *l, struct live_store *s)
 		server_thaw(&s->server);
 	s->frozen = s->lagging = false;
 	if (s->down && live_store_again(s, false, false) != 0)
-		live_note(l, s->server.plan->name, NULL,
-		    "it cannot be started again");
+		live_cut(l, "%s cannot be started again: %s",
+		    s->server.plan->name, strerror(errno));
 	else if (!s->down && s->full)
 		server_oom(&s->server, false);
 	s->full = false;
@@ -54,7 +55,7 @@ heal_failover(struct live *l, struct live_store *s)
 	if (s->server.plan->replica_of == s->follows)
 		return;
 	if (!live_store_follow(s, s->follows))
-		live_note(l, s->server.plan->name, NULL, "it does not follow");
+		live_cut(l, "%s does not follow", s->server.plan->name);
 }
 
 static void
@@ -69,8 +70,8 @@ heal_gate(struct live *l, struct live_gate *g)
 		(void)instance_resume(&g->instance, PLAN_WHOLE);
 	g->paused = false;
 	if (g->down && live_gate_again(g) != 0)
-		live_note(l, g->instance.name, NULL,
-		    "it cannot be started again");
+		live_cut(l, "%s cannot be started again: %s",
+		    g->instance.name, strerror(errno));
 }
 
 /* What ends a fault, and operators' words, are still to come; no others. */
@@ -95,6 +96,18 @@ let_go(struct live *l)
 	l->stopped_n = 0;
 }
 
+/* One that was to live and has ended does not come back by itself. */
+static bool
+is_one_gone(const struct live *l)
+{
+	size_t i;
+
+	for (i = 0; i < l->cast->gates_n; i++)
+		if (l->cast->gates[i].instance.child.pid == 0)
+			return true;
+	return false;
+}
+
 /* Clients do not wait for it: they go on meanwhile. */
 static void
 await_all(struct live *l)
@@ -102,7 +115,7 @@ await_all(struct live *l)
 	int64_t end = live_now_ms(l) + UP_MS;
 
 	while (!l->cut && !live_cast_await(l->cast, LOOK_MS)) {
-		if (live_now_ms(l) >= end)
+		if (live_now_ms(l) >= end || is_one_gone(l))
 			live_cut(l, "not all came up again when the faults "
 			    "ended");
 		live_turn(l, live_now_ms(l) + LOOK_MS);

@@ -245,8 +245,8 @@ run_row(const struct row *r)
 	judge_point_add(&p, &h, s, 0);
 	judge_point_end(&p);
 	if (!ok(is_as_told(r, &p, &h), "%s", r->what)) {
-		note("%s: %s%s; %ld starts", judge_text(p.verdict), p.message,
-		    p.worst.message, starts_of(&h, "k"));
+		note("%s: %s; %ld starts", judge_text(p.verdict), p.message,
+		    starts_of(&h, "k"));
 		tell(&h);
 	}
 	judge_point_free(&p);
