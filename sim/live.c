@@ -36,6 +36,12 @@ live_stop_when(bool (*asked)(void))
 	stop_asked = asked;
 }
 
+bool
+live_stopped(void)
+{
+	return stop_asked();
+}
+
 /* --- what the load asks for ----------------------------------------------- */
 
 static void

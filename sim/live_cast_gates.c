@@ -6,6 +6,7 @@
 #include <sys/stat.h>
 
 #define UP_MS 20000
+#define ASK_MS 200
 
 /* --- ledgers -------------------------------------------------------------- */
 
@@ -140,6 +141,19 @@ is_first(const struct live_cast *cast, size_t gate)
 	return cast->gates[gate].ledger != PLAN_NONE;
 }
 
+/* Who interrupts does not wait for one that never comes up. */
+static int
+await_up(struct live_gate *g)
+{
+	int64_t until = idem_boot_ms(&idem_clock_real) + UP_MS;
+
+	while (instance_await(g->cast->loop, &g->instance, ASK_MS) != 0)
+		if (errno != ETIMEDOUT || live_stopped() ||
+		    idem_boot_ms(&idem_clock_real) >= until)
+			return -1;
+	return 0;
+}
+
 /* Who makes a ledger is up before the others open it. */
 static int
 gates_start(struct live_cast *cast, bool makers)
@@ -158,8 +172,8 @@ gates_start(struct live_cast *cast, bool makers)
 			    strerror(errno));
 	}
 	for (i = 0; i < cast->gates_n; i++)
-		if (is_first(cast, i) == makers && instance_await(cast->loop,
-		    &cast->gates[i].instance, UP_MS) != 0)
+		if (is_first(cast, i) == makers &&
+		    await_up(&cast->gates[i]) != 0)
 			return live_cast_failed(cast,
 			    cast->gates[i].instance.name,
 			    "it does not accept");

@@ -421,6 +421,7 @@ void live_leases(struct live *);
 
 /* --- the run (live.c) ----------------------------------------------------- */
 
+bool live_stopped(void);	/* somebody wants all of it to end */
 /* One turn of everything; waits at most until then. */
 void live_turn(struct live *, int64_t until_ms);
 
