@@ -112,11 +112,11 @@ operator_ms(const struct live *l)
 static void
 refused(struct live *l, const struct live_due *d, const char *said)
 {
-	char what[240];
+	char what[400], words[120];
 
-	snprintf(what, sizeof what, "%s %s %.10s is refused: %.*s",
-	    strcmp(d->action->word, "forget") == 0 ? "to" : "to resolve",
-	    d->action->key, d->action->word, (int)strcspn(said, "\n"), said);
+	snprintf(what, sizeof what, "%s is refused: %.*s",
+	    plan_action_phrase(l->plan, d->action, words, sizeof words),
+	    (int)strcspn(said, "\n"), said);
 	live_note(l, "-", NULL, what);
 }
 
