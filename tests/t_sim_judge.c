@@ -296,6 +296,8 @@ static const struct {
 	  { "violates=at_most_once holds=same_answer",
 	    "c1 inv a1 k1 | c1 ret a1 ok d=D | c2 inv a2 k1 | "
 	    "c2 ret a2 ok d=E" } }, JUDGE_FAIL, "same_answer: ", 2 },
+	{ "nothing is claimed", { { "", GOOD } }, JUDGE_VACUOUS,
+	  "nothing was to hold", 1 },
 	{ "nothing was run", { { NULL, NULL } }, JUDGE_INCONCLUSIVE,
 	  "nothing was run", 0 },
 };
@@ -353,8 +355,8 @@ static const struct {
 	  { "holds=at_most_once", REFUSED } }, JUDGE_VACUOUS,
 	  "at_most_once is unexercised: no run" },
 	{ "in none that claims it", {
-	  { "holds=at_most_once", REFUSED } }, { { "", GOOD } },
-	  JUDGE_VACUOUS, "at_most_once is unexercised: no run" },
+	  { "holds=at_most_once", REFUSED } }, {
+	  { "holds=same_answer", GOOD } }, JUDGE_VACUOUS, "at_most_once is unexercised: no run" },
 	{ "only the first claims it, and never tests it", {
 	  { "holds=busy_honest", GOOD } }, { { "holds=at_most_once", GOOD } },
 	  JUDGE_VACUOUS, "busy_honest is unexercised: no run" },
