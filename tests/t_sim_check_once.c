@@ -121,7 +121,12 @@ static const struct story_row rows[] = {
 	  CHECK_UNEXERCISED, NULL,
 	  "c1 inv a1 k1 | h1 begin e1 k1 a1 | h1 commit e1 | h1 end e1 | "
 	  "c1 ret a1 ok d=x", "", NULL },
-	{ "two tries without an effect put nothing to the test", ONCE,
+	{ "a start without an effect, and another try, are a test", ONCE,
+	  CHECK_HOLDS, NULL,
+	  "c1 inv a1 k1 | h1 begin e1 k1 a1 | g1 fault proc.kill | "
+	  "c1 ret a1 info how=cut | c1 inv a2 k1 | c1 ret a2 unknown", "",
+	  NULL },
+	{ "two tries without a start put nothing to the test", ONCE,
 	  CHECK_UNEXERCISED, NULL,
 	  "c1 inv a1 k1 | c1 ret a1 fail | c1 inv a2 k1 | c1 ret a2 fail", "",
 	  NULL },
