@@ -157,8 +157,10 @@ sort(struct candidate *all, size_t n, size_t max)
 
 	qsort(all, n, sizeof *all, by_reason);
 	for (i = 0; i < n && all[i].reason <= OF_FAULT; i++)
-		if (all[i].reason == OF_FAULT && ++faults > max / 2)
+		if (all[i].reason == OF_FAULT && ++faults > max / 2) {
 			all[i].reason = NEAR;
+			all[i].away++;	/* as its neighbours are */
+		}
 	if (faults > max / 2)
 		qsort(all, n, sizeof *all, by_reason);
 }
