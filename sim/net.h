@@ -15,8 +15,9 @@
  * server, might do.  A replica's link to its master is one too (bytes that are
  * no RESP commands, such as a snapshot, pass as they are: `raw`).
  *
- * It never waits: what cannot be passed on yet lies in memory (64 MiB a
- * connection, then the sender is not read from).
+ * It never waits: what cannot be passed on yet lies in memory (64 MiB each
+ * way of a connection, then the sender is not read from).  A value that is
+ * longer passes as it is, and so does all that follows it there.
  */
 struct net;
 

@@ -54,14 +54,13 @@ net_link_free(struct net_link *link)
 
 /* --- what it waits for ---------------------------------------------------- */
 
+/* Each way by itself: two values that are not whole would wait for each other
+   for ever. */
 static size_t
-lying(const struct net_link *link)
+lying(const struct net_lane *lane)
 {
-	const struct net_lane *there = &link->lane[NET_REQUESTS];
-	const struct net_lane *back = &link->lane[NET_REPLIES];
-
-	return there->lying + there->in.len + back->lying + back->in.len +
-	    (net_stream_is(back) ? link->net->stream.held.len : 0);
+	return lane->lying + lane->in.len +
+	    (net_stream_is(lane) ? lane->link->net->stream.held.len : 0);
 }
 
 static uint32_t
@@ -74,7 +73,7 @@ wanted(const struct net_side *side)
 	if (!link->connected)
 		return i == 1 ? EPOLLOUT : 0;
 	if (!link->lane[i].ended && !link->net->stopped[i] &&
-	    lying(link) < NET_LYING_MAX)
+	    lying(&link->lane[i]) < NET_LYING_MAX)
 		events |= EPOLLIN;
 	if (link->lane[1 - i].full)
 		events |= EPOLLOUT;
