@@ -382,7 +382,7 @@ main(void)
 		good += clear_round(listener, i);
 	is_int(good, rounds, "without faults whatever is said arrives, and the "
 	    "end behind it");
-	for (i = 1; i <= rounds; i++)
+	for (i = 1; i <= rounds / 3; i++)	/* they take their time */
 		faulty_round(listener, i);
 	ok(true, "with faults nobody dies of it");
 	big_round(listener);
