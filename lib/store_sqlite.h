@@ -194,7 +194,8 @@ int idem_sqlite_body_drop(struct idem_sqlite_db *,
     const struct idem_sqlite_where *);
 uint64_t idem_sqlite_body_cost(const struct idem_sqlite_where *);
 int idem_sqlite_trash_look(struct idem_sqlite_db *, bool *any);
-/* Free some of it, no more than so many bytes. */
+/* Free some of it, no more than so many bytes; read before what that frees. */
+int idem_sqlite_trash_read(struct idem_sqlite_db *, uint64_t bytes);
 int idem_sqlite_trash_empty(struct idem_sqlite_db *, uint64_t bytes);
 
 /* --- one call ------------------------------------------------------------- */

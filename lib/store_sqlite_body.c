@@ -150,6 +150,24 @@ idem_sqlite_trash_look(struct idem_sqlite_db *d, bool *any)
 	return rc;
 }
 
+/* Of the last pieces the pages are at hand then. */
+int
+idem_sqlite_trash_read(struct idem_sqlite_db *d, uint64_t bytes)
+{
+	sqlite3_stmt *stmt = d->say[IDEM_SAY_BODY_GET];
+	int64_t id, left, n = (int64_t)(bytes / IDEM_SQLITE_PIECE);
+	int rc = look(d, &id, &left);
+
+	if (rc != SQLITE_OK || id == 0)
+		return rc;
+	sqlite3_bind_int64(stmt, 1, id + (left > n ? left - n : 0));
+	sqlite3_bind_int64(stmt, 2, id + left - 1);
+	while ((rc = sqlite3_step(stmt)) == SQLITE_ROW)
+		sqlite3_column_blob(stmt, 0);
+	sqlite3_reset(stmt);
+	return rc == SQLITE_DONE ? SQLITE_OK : rc;
+}
+
 static int
 write_left(struct idem_sqlite_db *d, int64_t id, int64_t left)
 {

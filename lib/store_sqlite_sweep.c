@@ -173,12 +173,19 @@ sweep_rows(struct idem_sqlite_db *d, const struct idem_store_call *call,
 	return rc;
 }
 
-/* In a read transaction: whether there is anything to do. */
+/* In a read transaction: whether there is anything to do.  What is to be freed
+   has to be read, and from a disk that takes longer than a writer may wait. */
 static int
 look_for(struct idem_sqlite_db *d, const struct due *due, bool *writes)
 {
+	int rc;
+
 	*writes = due->n > 0;
-	return *writes ? SQLITE_OK : idem_sqlite_trash_look(d, writes);
+	if (*writes)
+		return SQLITE_OK;
+	rc = idem_sqlite_trash_look(d, writes);
+	return rc == SQLITE_OK && *writes ?
+	    idem_sqlite_trash_read(d, SWEEP_BYTES) : rc;
 }
 
 static int
