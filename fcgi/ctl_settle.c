@@ -12,6 +12,8 @@
 #include <time.h>
 
 #define ANSWER_MAX ((size_t)64 * 1024 * 1024)
+#define LOOKS 20		/* at a lock that is held, */
+#define LOOK_MS 50		/* so far apart */
 
 /* --- an answer from a file ------------------------------------------------ */
 
@@ -133,6 +135,24 @@ refuse_running(const struct ctl *c, const struct ctl_found *f,
 }
 
 /*
+ * Its lobby asks its keeper to let go of the lock, and writes that the key is
+ * unknown: who has heard of that may be here before the keeper has.
+ */
+static void
+look(const struct ctl *c, const struct ctl_found *f, struct ctl_run *run)
+{
+	const struct timespec pause = { .tv_nsec = LOOK_MS * 1000000 };
+	int looks;
+
+	ctl_run_look(c, f, run);
+	for (looks = 1; f->l.record.state == IDEM_STATE_UNKNOWN &&
+	    run->e.lock == IDEM_RUN_HELD && looks < LOOKS; looks++) {
+		nanosleep(&pause, NULL);
+		ctl_run_look(c, f, run);
+	}
+}
+
+/*
  * Nothing is decided over a run that may be going on, nor over one whose answer
  * is there, unless the operator insists; then its end is fenced off, but nobody
  * stops it.
@@ -146,7 +166,7 @@ check_dead(const struct ctl *c, const struct ctl_found *f, bool *may_run)
 	*may_run = false;
 	if (!is_open(f->l.record.state))
 		return CTL_DONE;
-	ctl_run_look(c, f, &run);
+	look(c, f, &run);
 	left_ms = safe_ms(c, &f->l.record) - f->now_ms;
 	switch (run.proof) {
 	case IDEM_PROOF_DEAD:

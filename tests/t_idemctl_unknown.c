@@ -11,6 +11,8 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
+#include <sys/wait.h>
+#include <time.h>
 #include <unistd.h>
 
 /*
@@ -464,6 +466,35 @@ test_resolve(void)
 	ok(!is_gone("o1"), "its file is for who holds it");
 }
 
+/* Whoever hears of it may be quicker than its keeper. */
+static void
+test_quick(void)
+{
+	static const char *const lines[] = {
+		"claim k20 o20 f1 g1", "unknown k20 o20 1", NULL
+	};
+	const struct run run = {
+		.key = "k20", .owner = "o20", .what = "POST /k20",
+		.status = -1, .state = IDEM_NOTE_BEGUN, .held = true,
+		.unknown = true
+	};
+	const struct timespec pause = { .tv_nsec = 300000000 };
+	struct idem_run_file file;
+	pid_t pid;
+
+	run_lines(lines, true, 0);
+	make_run(&run, &file);
+	pid = fork();
+	if (pid == 0) {
+		nanosleep(&pause, NULL);
+		_exit(0);	/* it has held the lock until now */
+	}
+	idem_run_file_close(&file);
+	ctl_run_is(0, "", "what is unknown can be resolved though its keeper "
+	    "has yet to let go of it", "resolve %s not-done", hex("k20"));
+	waitpid(pid, NULL, 0);
+}
+
 /* --- none ----------------------------------------------------------------- */
 
 static void
@@ -525,6 +556,7 @@ main(void)
 	test_show();
 	test_output();
 	test_resolve();
+	test_quick();
 	test_none();
 	remove_all();
 	return done();
