@@ -175,7 +175,8 @@ send_some(struct conn *c, struct sending *s)
 	ssize_t n;
 
 	do {
-		n = sendmsg(c->fd, &message, MSG_DONTWAIT | MSG_NOSIGNAL);
+		n = IDEM_LABEL_FAILS("reply.write") ? -1 : sendmsg(c->fd,
+		    &message, MSG_DONTWAIT | MSG_NOSIGNAL);
 	} while (n == -1 && errno == EINTR);
 	if (n == -1 && errno != EAGAIN)
 		c->gone = true;

@@ -42,10 +42,18 @@ fits(struct keeper_spool *s, size_t len)
 	return s->kept != NULL;
 }
 
+static bool
+may_write(struct keeper_spool *s)
+{
+	if (s->error == 0 && IDEM_LABEL_FAILS_NOTE("spool.write", s->file))
+		s->error = errno;
+	return s->error == 0;
+}
+
 static void
 write_out(struct keeper_spool *s, const void *at, size_t len)
 {
-	if (s->error == 0 && len > 0 && idem_run_out_add(&s->out, s->file,
+	if (len > 0 && may_write(s) && idem_run_out_add(&s->out, s->file,
 	    (struct idem_bytes){ at, len }) != 0)
 		s->error = errno;
 }
@@ -100,7 +108,7 @@ keeper_spool_end(struct keeper_spool *s, struct loop *loop,
 	loop_close(loop, &s->pipe);
 	if (s->kept != NULL)
 		rest = (struct idem_bytes){ s->kept, (size_t)s->len };
-	if (s->error == 0 && idem_run_out_end(&s->out, s->file, rest, trailer,
+	if (may_write(s) && idem_run_out_end(&s->out, s->file, rest, trailer,
 	    boot_ms) != 0)
 		s->error = errno;
 	end->spooled = s->error == 0;

@@ -55,16 +55,15 @@ run_program(struct keeper_run *r, int out)
 static bool
 mark_and_run(struct keeper_run *r, int out)
 {
-	int error;
-
 	if (r->note.file >= 0) {
 		r->begun = true;
 		if (idem_note_set_state(r->note.file, IDEM_NOTE_BEGUN) != 0)
 			return refuse(r, errno != EINVAL ? errno : EIO);
 		IDEM_LABEL_NOTE("program.begun", r->note.file);
 	}
-	error = IDEM_LABEL_FAILS("program.spawn");
-	return error == 0 ? run_program(r, out) : refuse(r, error);
+	if (IDEM_LABEL_FAILS_NOTE("program.spawn", r->note.file))
+		return refuse(r, errno);
+	return run_program(r, out);
 }
 
 static bool

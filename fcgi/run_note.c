@@ -130,7 +130,8 @@ run_note_claim(struct visit *v, enum idem_where where, bool probing_take_over)
 	if (!open_file(v))
 		return false;
 	say(v, where, probing_take_over, &note);
-	if (idem_note_write(v->note.at.file, &note) == -1) {
+	if (IDEM_LABEL_FAILS_OF("note.write", &v->x.key) ||
+	    idem_note_write(v->note.at.file, &note) == -1) {
 		complain(v, "not-written");
 		return false;
 	}

@@ -3,6 +3,7 @@
 
 #include "journal.h"
 
+#include <errno.h>
 #include <signal.h>
 #include <stdatomic.h>
 #include <stdbool.h>
@@ -171,13 +172,32 @@ idem_label(const char *name, const struct idem_digest *key)
 	return idem_label_ask(name, hex);
 }
 
-void
+int
 idem_label_note(const char *name, int file)
 {
 	struct idem_note note;
+	bool noted = file != -1 && idem_note_read(file, &note);
 
-	if (file != -1 && idem_note_read(file, &note))
-		idem_label(name, &note.key);
-	else
-		idem_label(name, NULL);
+	return idem_label(name, noted ? &note.key : NULL);
+}
+
+/* errno stays as it is where nothing is to fail. */
+static bool
+fails(int error)
+{
+	if (error != 0)
+		errno = error;
+	return error != 0;
+}
+
+bool
+idem_label_fails(const char *name, const struct idem_digest *key)
+{
+	return fails(idem_label(name, key));
+}
+
+bool
+idem_label_note_fails(const char *name, int file)
+{
+	return fails(idem_label_note(name, file));
 }

@@ -29,14 +29,18 @@
 #ifdef IDEM_FAILPOINTS
 #define IDEM_LABEL(name) ((void)idem_label(name, NULL))
 #define IDEM_LABEL_OF(name, key) ((void)idem_label(name, key))
-#define IDEM_LABEL_NOTE(name, file) idem_label_note(name, file)
-#define IDEM_LABEL_FAILS(name) idem_label(name, NULL)
+#define IDEM_LABEL_NOTE(name, file) ((void)idem_label_note(name, file))
+#define IDEM_LABEL_FAILS(name) idem_label_fails(name, NULL)
+#define IDEM_LABEL_FAILS_OF(name, key) idem_label_fails(name, key)
+#define IDEM_LABEL_FAILS_NOTE(name, file) idem_label_note_fails(name, file)
 #define IDEM_LABELS_INIT() idem_label_init()
 #else
 #define IDEM_LABEL(name) ((void)0)
 #define IDEM_LABEL_OF(name, key) ((void)0)
 #define IDEM_LABEL_NOTE(name, file) ((void)0)
-#define IDEM_LABEL_FAILS(name) 0
+#define IDEM_LABEL_FAILS(name) false
+#define IDEM_LABEL_FAILS_OF(name, key) false
+#define IDEM_LABEL_FAILS_NOTE(name, file) false
 #define IDEM_LABELS_INIT() ((void)0)
 #endif
 
@@ -45,7 +49,10 @@ void idem_label_init(void);
 /* 0, or the errno with which what comes now is to fail.  key: NULL: of none. */
 int idem_label(const char *name, const struct idem_digest *key);
 /* Of the key of a run, by its note (journal.h); file -1: of none. */
-void idem_label_note(const char *name, int file);
+int idem_label_note(const char *name, int file);
+/* True: what comes now is to fail, and errno says how. */
+bool idem_label_fails(const char *name, const struct idem_digest *key);
+bool idem_label_note_fails(const char *name, int file);
 
 /* --- the simulator's side (label_ask.c) ----------------------------------- */
 

@@ -3,6 +3,7 @@
 
 #include "label.h"
 
+#include <errno.h>
 #include <sqlite3.h>
 #include <stdio.h>
 #include <string.h>
@@ -80,13 +81,26 @@ apply(struct idem_sqlite *s, struct idem_sqlite_work *w, uint64_t purges)
 }
 
 static int
+failed_commit(int error)
+{
+	switch (error) {
+	case ENOSPC:
+		return SQLITE_FULL;
+	case EAGAIN:
+		return SQLITE_BUSY;
+	}
+	return SQLITE_IOERR;
+}
+
+static int
 commit(struct idem_sqlite *s, bool withdrew)
 {
 	int rc;
 
 	if (withdrew)
 		idem_sqlite_purge_begin(&s->file);
-	rc = idem_sqlite_say(&s->db, IDEM_SAY_COMMIT);
+	rc = IDEM_LABEL_FAILS("ledger.commit") ? failed_commit(errno) :
+	    idem_sqlite_say(&s->db, IDEM_SAY_COMMIT);
 	if (rc != SQLITE_OK)
 		idem_sqlite_db_undo(&s->db);
 	if (withdrew)

@@ -84,7 +84,7 @@ restart(struct live *l, const struct live_due *d, struct live_gate *g)
 static void
 fail(struct live *l, const struct live_due *d, struct live_gate *g)
 {
-	int error = plan_error(d->action->word);
+	int error = plan_errno(d->action->word);
 
 	if (d->stop == 0 || error == 0)
 		return;

@@ -52,16 +52,19 @@ plan_labels(void)
 {
 	static const char *const all[] = {
 		"req.read", "slot.taken",
-		"claim.sent", "claim.noted", "claim.ok", "claim.err",
-		"claim.handed", "ledger.begin", "ledger.committed",
+		"note.write", "claim.sent", "claim.noted", "claim.ok",
+		"claim.err", "claim.handed", "ledger.begin", "ledger.commit",
+		"ledger.committed",
 		"run.begin", "keeper.start", "program.spawn",
 		"program.spawned", "program.begun", "effect.before",
 		"effect.after", "program.out.first", "program.exited",
-		"trailer.begin", "trailer.written", "keeper.told",
+		"trailer.begin", "spool.write", "trailer.written",
+		"keeper.told",
 		"keeper.settled", "keeper.orphan", "run.ended", "record.done",
 		"complete.sent", "complete.ok", "complete.err",
 		"release.sent", "release.ok", "unknown.sent", "unknown.ok",
-		"reply.begin", "reply.first_byte", "reply.sent", "cache.sent",
+		"reply.begin", "reply.write", "reply.first_byte",
+		"reply.sent", "cache.sent",
 		"boot.recover", "boot.recovered",
 		NULL
 	};
@@ -69,39 +72,37 @@ plan_labels(void)
 	return all;
 }
 
-/* idemd's own that can fail, and those of the program, which ends then. */
-bool
-plan_label_fails(const char *label)
+const char *const *
+plan_failing_labels(void)
 {
-	static const char *const all[] = { "program.spawn", "effect.before",
-		"effect.after", NULL };
-	size_t i = 0;
+	static const char *const all[] = {
+		"note.write", "ledger.commit", "program.spawn", "spool.write",
+		"reply.write", NULL
+	};
 
-	while (all[i] != NULL && strcmp(all[i], label) != 0)
-		i++;
-	return all[i] != NULL;
+	return all;
 }
 
+static const struct {
+	const char *word;
+	int error;
+} errors[] = {
+	{ "EAGAIN", EAGAIN }, { "EIO", EIO }, { "ENOSPC", ENOSPC },
+	{ "ENOMEM", ENOMEM }, { "EMFILE", EMFILE }, { "ENFILE", ENFILE },
+	{ "EPIPE", EPIPE }, { "ECONNRESET", ECONNRESET },
+	{ "ECONNREFUSED", ECONNREFUSED }, { "ETIMEDOUT", ETIMEDOUT },
+	{ "EACCES", EACCES }, { "ENOENT", ENOENT }, { "EINTR", EINTR }
+};
+#define ERRORS (sizeof errors / sizeof *errors)
+
 int
-plan_error(const char *word)
+plan_errno(const char *word)
 {
-	static const struct {
-		const char *word;
-		int error;
-	} all[] = {
-		{ "EAGAIN", EAGAIN }, { "EIO", EIO }, { "ENOSPC", ENOSPC },
-		{ "ENOMEM", ENOMEM }, { "EMFILE", EMFILE },
-		{ "ENFILE", ENFILE }, { "EPIPE", EPIPE },
-		{ "ECONNRESET", ECONNRESET },
-		{ "ECONNREFUSED", ECONNREFUSED }, { "ETIMEDOUT", ETIMEDOUT },
-		{ "EACCES", EACCES }, { "ENOENT", ENOENT },
-		{ "EINTR", EINTR }
-	};
 	size_t i;
 
-	for (i = 0; i < sizeof all / sizeof *all; i++)
-		if (strcmp(all[i].word, word) == 0)
-			return all[i].error;
+	for (i = 0; i < ERRORS; i++)
+		if (strcmp(errors[i].word, word) == 0)
+			return errors[i].error;
 	return 0;
 }
 

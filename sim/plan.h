@@ -396,10 +396,10 @@ int64_t plan_config_bytes(const struct plan *, const char *name,
 /* Names of labelled points, in the order in which a request comes to them; NULL
    ends them. */
 const char *const *plan_labels(void);
-/* Can what comes behind it be told to fail?  At others nobody heeds that. */
-bool plan_label_fails(const char *label);
-/* The errno of "EAGAIN", ...: those that it may be told; 0: it is none. */
-int plan_error(const char *word);
+/* Those of them at which a call of the kernel can be made to fail. */
+const char *const *plan_failing_labels(void);
+/* The number of an error by its word, "EIO"; 0: it is none that is known. */
+int plan_errno(const char *word);
 /* SHA-256 of all that it says, as "sha256:" and 64 hex digits, with NUL. */
 void plan_digest(const struct plan *, char out[72]);
 

@@ -393,7 +393,7 @@ read_proc(const struct given *g)
 		scenario_wrong(&g->at, NULL, "who fails is who waits at the "
 		    "label; say the gate alone, as \"g1\"");
 	g->a->word = argument(g, 2);
-	if (plan_error(g->a->word) == 0)
+	if (plan_errno(g->a->word) == 0)
 		scenario_wrong(&g->at, NULL, "\"%.40s\" is no error's word; "
 		    "say \"EAGAIN\", \"ENOSPC\" or another one of "
 		    "idemsim(1)", g->a->word);

@@ -27,6 +27,28 @@ struct actions {
 	int depth;
 };
 
+static bool
+can_fail(const char *label)
+{
+	const char *const *at;
+
+	for (at = plan_failing_labels(); *at != NULL; at++)
+		if (strcmp(*at, label) == 0)
+			return true;
+	return false;
+}
+
+static const char *
+failing_labels(char *out, size_t size)
+{
+	const char *const *at;
+	size_t len = 0;
+
+	for (at = plan_failing_labels(); *at != NULL && len < size; at++)
+		len += (size_t)snprintf(out + len, size - len, " %s", *at);
+	return out;
+}
+
 /*
  * An errno can only be given to who waits at a label for its word, and only
  * some heed it.
@@ -35,16 +57,18 @@ static void
 check_fail(const struct scenario_at *at, const struct plan_action *a,
     const struct plan_trigger *when)
 {
+	char words[200];
+
 	if (a->kind != PLAN_PROC_FAIL)
 		return;
 	if (when == NULL || when->kind != PLAN_LABEL || a->after_ms > 0)
 		scenario_wrong(at, NULL, "sim.proc.fail is of a label, where "
 		    "something can fail; say sim.on(sim.label(...), "
 		    "sim.proc.fail(...))");
-	if (!plan_label_fails(when->label))
-		scenario_wrong(at, NULL, "nothing can be told to fail at %s; "
-		    "say \"program.spawn\", \"effect.before\" or "
-		    "\"effect.after\"", when->label);
+	if (!can_fail(when->label))
+		scenario_wrong(at, NULL, "nothing can be told to fail at "
+		    "\"%s\"; it can at%s", when->label,
+		    failing_labels(words, sizeof words));
 	if (a->gate != PLAN_ANY && a->gate != when->gate)
 		scenario_wrong(at, NULL, "who comes to the label fails; say "
 		    "the same gate, or sim.proc.fail(\"*\", ...)");

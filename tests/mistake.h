@@ -21,6 +21,8 @@
 #define FAULT(fault) WITH("faults = { sim.on(sim.at(1), " fault ") }")
 #define WHEN(trigger) WITH("faults = { sim.on(" trigger \
     ", sim.proc.kill('g1')) }")
+#define FAILS(label, words) WITH("faults = { sim.on(sim.label('g1', '" label \
+    "'), sim.proc.fail(" words ")) }")
 #define RETRY(fields) TOP NAME TOPOLOGY EXPECT "load = { sim.closed { " \
     "clients = 1, keys = sim.keys { n = 1 }, retry = sim.retry {\n" fields \
     "} } } }"

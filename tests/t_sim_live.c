@@ -32,6 +32,8 @@
 #define TWO "sim.script { { at = 0, client = 'c1', send = { key = 'k', " \
     "body = 'x', to = 'g1' } }, { at = 900, client = 'c2', send = { " \
     "key = 'k', body = 'x', to = 'g2' } } }"
+#define FAILS(label, error) "sim.on(sim.label('g1', '" label "'), " \
+    "sim.proc.fail('g1', '" error "'))"
 #define SAFE "holds = { 'at_most_once' }, " \
     "eventually = { 'resolves', 'new_keys_succeed' }"
 #define KEPT "holds = { 'at_most_once', 'same_answer', 'ack_durable' }, " \
@@ -131,7 +133,25 @@ static const struct row {
 	  "sim.proc.kill('g2'))", SAFE, JUDGE_VACUOUS, NULL, 1, 0, NULL },
 	{ "a rule that no frame fits makes it vacuous",
 	  LEDGER, ONE, "sim.on(sim.at(0), sim.net.drop('g1->a', "
-	  "{ script = 'renew' }))", SAFE, JUDGE_VACUOUS, NULL, 1, 0, NULL }
+	  "{ script = 'renew' }))", SAFE, JUDGE_VACUOUS, NULL, 1, 0, NULL },
+	{ "a note that cannot be written is harmless",
+	  LEDGER, TWO, FAILS("note.write", "ENOSPC"), KEPT, JUDGE_PASS, NULL,
+	  1, 0, NULL },
+	{ "a commit that fails is harmless",
+	  LEDGER, TWO, FAILS("ledger.commit", "ENOSPC"), KEPT, JUDGE_PASS,
+	  NULL, -1, 0, NULL },
+	{ "a program that cannot be started is harmless",
+	  LEDGER, TWO, FAILS("program.spawn", "EAGAIN"), KEPT, JUDGE_PASS,
+	  NULL, 1, 0, NULL },
+	{ "an answer that cannot be kept is harmless",
+	  LEDGER, TWO, FAILS("spool.write", "EIO"), KEPT, JUDGE_PASS, NULL,
+	  1, 0, NULL },
+	{ "an answer that cannot be sent is harmless",
+	  LEDGER, TWO, FAILS("reply.write", "ECONNRESET"), KEPT, JUDGE_PASS,
+	  NULL, 1, 0, NULL },
+	{ "an answer that is sent later is harmless",
+	  LEDGER, TWO, FAILS("reply.write", "EAGAIN"), KEPT, JUDGE_PASS,
+	  NULL, 1, 0, NULL }
 };
 
 static char folder[] = "/tmp/t_sim_live.XXXXXX";
@@ -563,6 +583,36 @@ many_runs(void)
 	scenario_close(s);
 }
 
+/* What the first client is told, where a call failed for it. */
+static void
+a_failure_shows(const char *faults, int status, const char *what)
+{
+	const struct row row = { what, LEDGER, ONE, faults, SAFE, JUDGE_PASS,
+	    NULL, -1, 0, NULL };
+	struct scenario *s = open_scenario(&row);
+	struct history h = { .n = 0 };
+	int told = -1;
+	size_t i;
+
+	run_once(scenario_plan(s, 0), &h);
+	for (i = 0; i < h.n && told == -1; i++)
+		if (h.events[i].kind == HISTORY_RET && h.events[i].a == 1)
+			told = h.events[i].status;
+	is_int(told, status, "%s", what);
+	history_free(&h);
+	live_world.end();
+	scenario_close(s);
+}
+
+static void
+failures_show(void)
+{
+	a_failure_shows(FAILS("program.spawn", "ENOMEM"), 503,
+	    "who cannot start a program says so");
+	a_failure_shows(FAILS("reply.write", "EPIPE"), 0,
+	    "an answer that cannot be sent does not come");
+}
+
 static void
 what_cannot_be(void)
 {
@@ -615,6 +665,7 @@ main(void)
 	what_cuts_a_run();
 	what_operators_do();
 	many_runs();
+	failures_show();
 	what_cannot_be();
 	child_warden_end(false);
 	(void)rmdir(folder);

@@ -267,20 +267,15 @@ static const struct mistake rows[] = {
 	  NULL } },
 	{ "an errno at no label", FAULT("sim.proc.fail('g1', 'EIO')"), 8,
 	  { "sim.proc.fail is of a label", NULL } },
-	{ "an errno at a label where nothing can fail", WITH("faults = { "
-	  "sim.on(sim.label('g1', 'claim.ok'), sim.proc.fail('g1', 'EIO')) "
-	  "}"), 8, { "nothing can be told to fail at claim.ok",
-	  "program.spawn" } },
-	{ "an errno of who does not wait", WITH("faults = { "
-	  "sim.on(sim.label('*', 'program.spawn'), sim.proc.fail('g1', "
-	  "'EIO')) }"), 8, { "who comes to the label fails",
-	  "sim.proc.fail(\"*\"" } },
+	{ "an errno where nothing fails", FAILS("claim.ok", "'g1', 'EIO'"), 8,
+	  { "nothing can be told to fail at \"claim.ok\"", "note.write" } },
+	{ "an errno of another gate", FAILS("note.write", "'g2', 'EIO'"), 8,
+	  { "who comes to the label fails", "sim.proc.fail(\"*\"" } },
+	{ "an errno that is none", FAILS("note.write", "'g1', 'ENONE'"), 8,
+	  { "is no error's word", NULL } },
 	{ "an errno of a part", WITH("faults = { "
 	  "sim.on(sim.label('g1', 'program.spawn'), sim.proc.fail("
 	  "'g1.keeper', 'EIO')) }"), 8, { "say the gate alone", NULL } },
-	{ "an errno that is none", WITH("faults = { "
-	  "sim.on(sim.label('g1', 'program.spawn'), sim.proc.fail('g1', "
-	  "'EBAD')) }"), 8, { "\"EBAD\" is no error's word", NULL } },
 	{ "one way of a slow replica's link", FAULT("sim.net.delay('b->a', 200, "
 	  "{ dir = 'reply' })"), 8, { "of a replica's link all is meant",
 	  NULL } },
