@@ -256,7 +256,8 @@ spawn(const struct child_spec *spec, int in, int out)
 		.folder = spec->folder, .in = in, .out = out,
 		.pass = spec->pass };
 
-	if (child_vars(&vars, spec) != 0) {
+	if (!child_limit(spec->name, &start.limit) ||
+	    child_vars(&vars, spec) != 0) {
 		errno = E2BIG;
 		return -1;
 	}

@@ -10,7 +10,8 @@
 /*
  * Processes of a run.  Each direct one is in a process group of its own and
  * gets SIGKILL when the simulator ends.  Everything that descends from it has
- * its marks in its environment (IDEMSIM_RUN, IDEMSIM_LANE), by which it is
+ * its marks, a limit that limits nothing (RLIMIT_LOCKS) and, where that cannot
+ * be given or read, its environment (IDEMSIM_RUN, IDEMSIM_LANE), by which it is
  * found in /proc, whoever its parent is by now; and a warden, a process that
  * the simulator starts first, ends all of a run and removes its folder when the
  * simulator is gone.
@@ -56,9 +57,9 @@ void child_forget(struct child *);
 
 /*
  * Live processes of this run whose lane is `lane` (NULL: any), at most max; how
- * many there are.  A zombie is none.  One that wiped its environment is found
- * only while it is a child, or in the process group, of one that did not, or in
- * the group of one of child_start.
+ * many there are.  A zombie is none.  Where the limit is no mark, one that wiped
+ * its environment is found only while it is a child, or in the process group,
+ * of one that did not, or in the group of one of child_start.
  */
 size_t child_find(const char *lane, pid_t *pids, size_t max);
 /*

@@ -96,6 +96,7 @@ child_mark(void)
 	if (getrandom(&chance, sizeof chance, 0) != (ssize_t)sizeof chance)
 		chance = (uint64_t)now_ms();
 	child_stat(getpid(), &st);
+	child_limit_begin();
 	snprintf(mark, sizeof mark, "%d-%llu-%016" PRIx64, (int)getpid(),
 	    st.started, chance);
 	return mark;
@@ -166,9 +167,20 @@ is_it_unclear(struct look *k, pid_t pid)
 static void
 look_at(struct look *k, pid_t pid)
 {
+	struct child_stat st;
 	char path[40];
 	ssize_t len;
 
+	switch (child_limit_look(pid, k->lane)) {
+	case CHILD_LIMIT_OURS:
+		if (child_stat(pid, &st) && st.state != 'Z' && st.state != 'X')
+			add(k, pid);
+		return;
+	case CHILD_LIMIT_OTHER:
+		return;
+	case CHILD_LIMIT_UNKNOWN:
+		break;
+	}
 	snprintf(path, sizeof path, "/proc/%d/environ", (int)pid);
 	len = slurp(path, k->vars, sizeof k->vars);
 	if (len == 0)

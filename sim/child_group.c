@@ -49,7 +49,8 @@ child_group_clear(void)
 static bool
 is_of(size_t i, const char *lane)
 {
-	return lane == NULL || strcmp(groups.at[i].lane, lane) == 0;
+	return lane == NULL || strncmp(groups.at[i].lane, lane,
+	    CHILD_NAME - 1) == 0;
 }
 
 bool

@@ -4,6 +4,8 @@
 
 #include "child.h"
 
+#include <stdint.h>
+
 /* For child*.c alone: what one is given besides its descriptors. */
 #define CHILD_VARS 64
 
@@ -21,9 +23,25 @@ struct child_start {
 	const char *const *argv, *const *env;
 	const char *folder;
 	int in, out, pass;		/* pass -1: none */
+	uint64_t limit;			/* child_limit of its lane */
 };
 /* The process; -1 and errno, of its execve too. */
 pid_t child_spawn(const struct child_start *);
+
+/* --- a mark that nobody wipes (child_limit.c) ----------------------------- */
+
+/* Once, before the warden is there, so that it knows them too. */
+void child_limit_begin(void);
+/* What a process of the lane, cut to CHILD_NAME, gets as its RLIMIT_LOCKS; 0:
+   none can be given here.  False: there are too many lanes. */
+bool child_limit(const char *lane, uint64_t *out);
+/* lane NULL: any. */
+enum child_limit {
+	CHILD_LIMIT_OURS,
+	CHILD_LIMIT_OTHER,	/* of another lane, or nobody's */
+	CHILD_LIMIT_UNKNOWN	/* we may not look, or it is gone */
+};
+enum child_limit child_limit_look(pid_t, const char *lane);
 
 /* --- process groups (child_group.c) --------------------------------------- */
 

@@ -116,6 +116,7 @@ static _Noreturn void
 become(const struct child_start *s, pid_t parent, volatile int *error)
 {
 	const struct rlimit none = { 0, 0 };
+	const struct rlimit limit = { s->limit, s->limit };
 
 	if (setpgid(0, 0) != 0 || prctl(PR_SET_PDEATHSIG, SIGKILL) != 0)
 		goto failed;
@@ -123,6 +124,8 @@ become(const struct child_start *s, pid_t parent, volatile int *error)
 	if (getppid() != parent)
 		_exit(127);
 	child_warden_add(getpid());
+	if (s->limit != 0)
+		setrlimit(RLIMIT_LOCKS, &limit);
 	if (take_descriptors(s) != 0)
 		goto failed;
 	if (s->folder != NULL && chdir(s->folder) != 0)

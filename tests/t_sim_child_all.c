@@ -54,6 +54,25 @@ be_bare(void)
 	child_rig_rest();
 }
 
+/* A daemon without a parent, a group or an environment of ours. */
+static void
+be_ghost(void)
+{
+	char self[] = "/proc/self/exe", rests[] = "rest";
+	char *argv[] = { self, rests, NULL }, *none[] = { NULL };
+
+	if (fork() == 0) {
+		setsid();
+		if (fork() != 0)
+			_exit(0);
+		execve(self, argv, none);
+	}
+	wait(NULL);
+	puts("away");
+	fflush(stdout);
+	child_rig_rest();
+}
+
 /* Each makes the next and ends, so that a look may always come too late; and
    none has a mark. */
 static void
@@ -86,7 +105,8 @@ be_mean(void)
 }
 
 static const struct child_role roles[] = {
-	{ "daemon", be_daemon }, { "bare", be_bare }, { "runner", be_runner },
+	{ "daemon", be_daemon }, { "bare", be_bare }, { "ghost", be_ghost },
+	{ "runner", be_runner },
 	{ "bare-runner", be_bare_runner },
 	{ "mean", be_mean }, { "rest", child_rig_rest }
 };
@@ -207,6 +227,21 @@ test_runners(void)
 }
 
 static void
+test_ghost(void)
+{
+	struct heard h;
+
+	child_rig_start(loop, &h, "g3", "ghost", NULL);
+	child_rig_lines(loop, &h, 1);
+	is_int((long long)count("g3"), 2,
+	    "one that has left all that was ours is found");
+	is_int((long long)count("g30"), 0, "in its lane alone");
+	is_int((long long)child_kill_all("g3"), 2, "and is killed");
+	is_int((long long)count(NULL), 0, "then nobody is there");
+	child_forget(&h.child);
+}
+
+static void
 test_many(void)
 {
 	struct heard *h = calloc(MANY, sizeof *h);
@@ -242,6 +277,7 @@ main(int argc, char **argv)
 	if (loop == NULL || child_warden_start() == NULL)
 		bail_out("no folder: %s", strerror(errno));
 	test_find();
+	test_ghost();
 	test_runners();
 	test_many();
 	loop_free(loop);

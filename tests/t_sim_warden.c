@@ -4,6 +4,7 @@
 #include "chance.h"
 #include "child_rig.h"
 #include "folder.h"
+#include "litter.h"
 #include "tap.h"
 
 #include <dirent.h>
@@ -15,9 +16,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/prctl.h>
-#include <sys/socket.h>
 #include <sys/stat.h>
-#include <sys/un.h>
 #include <sys/wait.h>
 #include <time.h>
 #include <unistd.h>
@@ -42,78 +41,6 @@ now_ms(void)
 }
 
 /* --- what a run is made of ------------------------------------------------ */
-
-/* Files and a socket, and a folder that even its owner may not read. */
-static void
-make_litter(const char *folder, int i)
-{
-	struct sockaddr_un at = { .sun_family = AF_UNIX };
-	char path[128];
-	int fd;
-
-	snprintf(path, sizeof path, "%s/%d-%d", folder, (int)getpid(), i);
-	if (i % 4 == 0) {
-		snprintf(at.sun_path, sizeof at.sun_path, "%.100s", path);
-		fd = socket(AF_UNIX, SOCK_STREAM, 0);
-		bind(fd, (struct sockaddr *)&at, sizeof at);
-	} else if (i % 4 == 1) {
-		mkdir(path, 0700);
-		snprintf(path, sizeof path, "%s/%d-%d/deeper", folder,
-		    (int)getpid(), i);
-		mkdir(path, 0);
-		return;
-	} else
-		fd = open(path, O_WRONLY | O_CREAT, 0600);
-	if (i > 40)
-		close(fd);
-}
-
-/* Nobody's child, deaf to signals, and never done. */
-static _Noreturn void
-be_litter(void)
-{
-	const struct timespec t = { 0, 200000 };
-	const char *folder = getenv("TMPDIR");
-	int i;
-
-	if (fork() != 0)
-		for (;;)
-			pause();
-	setsid();
-	if (fork() != 0)
-		_exit(0);
-	for (i = 1; i < NSIG; i++)
-		signal(i, SIG_IGN);
-	for (i = 0; i < 20000; i++) {
-		if (i < 400)
-			make_litter(folder, i);
-		nanosleep(&t, NULL);
-	}
-	_exit(0);
-}
-
-/* Each makes the next and ends: a look at /proc always comes too late. */
-static _Noreturn void
-be_bare_runner(void)
-{
-	for (;;)
-		if (fork() != 0)
-			_exit(0);
-}
-
-/* One without a mark.  The file's name is the number of its group. */
-static _Noreturn void
-be_runner(void)
-{
-	char self[] = "/proc/self/exe", runs[] = "bare-runner", path[96];
-	char *argv[] = { self, runs, NULL }, *none[] = { NULL };
-
-	snprintf(path, sizeof path, "%s/group-%d", getenv("TMPDIR"),
-	    (int)getpgrp());
-	close(open(path, O_WRONLY | O_CREAT | O_CLOEXEC, 0600));
-	execve(self, argv, none);
-	_exit(127);
-}
 
 static const char *role = "litter";	/* of those that are started */
 
@@ -490,7 +417,7 @@ await_group(const char *path)
 }
 
 static void
-test_runner(void)
+test_role(const char *is, const char *what)
 {
 	struct simulator s;
 	int64_t took_ms;
@@ -498,7 +425,7 @@ test_runner(void)
 	pid_t group;
 	int i, clean = 0;
 
-	role = "runner";
+	role = is;
 	for (i = 0; i < RUNNERS; i++) {
 		start(&s, 1, false);
 		await_folder(&s, folder);
@@ -508,8 +435,7 @@ test_runner(void)
 		    await_nothing(s.pid, &took_ms);
 	}
 	role = "litter";
-	is_int(clean, RUNNERS,
-	    "who for ever forks and ends is ended with a killed simulator");
+	is_int(clean, RUNNERS, "%s is ended with a killed simulator", what);
 }
 
 static void
@@ -566,19 +492,15 @@ test_links(void)
 int
 main(int argc, char **argv)
 {
-	if (argc > 1 && strcmp(argv[1], "litter") == 0)
-		be_litter();
-	if (argc > 1 && strcmp(argv[1], "runner") == 0)
-		be_runner();
-	if (argc > 1 && strcmp(argv[1], "bare-runner") == 0)
-		be_bare_runner();
+	child_rig_play(argc, argv, litter_roles, litter_roles_n);
 	snprintf(outer, sizeof outer, "/tmp/t_warden-XXXXXX");
 	if (mkdtemp(outer) == NULL)
 		bail_out("%s: %s", outer, strerror(errno));
 	test_in_order();
 	test_itself();
 	test_signals();
-	test_runner();
+	test_role("runner", "who for ever forks and ends");
+	test_role("ghost", "a daemon that has left all that was ours");
 	test_two();
 	test_links();
 	test_killed();

@@ -1,0 +1,112 @@
+/* SPDX-License-Identifier: ISC */
+#include "litter.h"
+
+#include <fcntl.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <sys/socket.h>
+#include <sys/stat.h>
+#include <sys/un.h>
+#include <sys/wait.h>
+#include <time.h>
+#include <unistd.h>
+
+/* Files and a socket, and a folder that even its owner may not read. */
+static void
+make_litter(const char *folder, int i)
+{
+	struct sockaddr_un at = { .sun_family = AF_UNIX };
+	char path[128];
+	int fd;
+
+	snprintf(path, sizeof path, "%s/%d-%d", folder, (int)getpid(), i);
+	if (i % 4 == 0) {
+		snprintf(at.sun_path, sizeof at.sun_path, "%.100s", path);
+		fd = socket(AF_UNIX, SOCK_STREAM, 0);
+		bind(fd, (struct sockaddr *)&at, sizeof at);
+	} else if (i % 4 == 1) {
+		mkdir(path, 0700);
+		snprintf(path, sizeof path, "%s/%d-%d/deeper", folder,
+		    (int)getpid(), i);
+		mkdir(path, 0);
+		return;
+	} else
+		fd = open(path, O_WRONLY | O_CREAT, 0600);
+	if (i > 40)
+		close(fd);
+}
+
+/* Nobody's child, deaf to signals, and never done. */
+static void
+be_litter(void)
+{
+	const struct timespec t = { 0, 200000 };
+	const char *folder = getenv("TMPDIR");
+	int i;
+
+	if (fork() != 0)
+		for (;;)
+			pause();
+	setsid();
+	if (fork() != 0)
+		_exit(0);
+	for (i = 1; i < NSIG; i++)
+		signal(i, SIG_IGN);
+	for (i = 0; i < 20000; i++) {
+		if (i < 400)
+			make_litter(folder, i);
+		nanosleep(&t, NULL);
+	}
+	_exit(0);
+}
+
+/* Each makes the next and ends: a look at /proc always comes too late. */
+static void
+be_bare_runner(void)
+{
+	for (;;)
+		if (fork() != 0)
+			_exit(0);
+}
+
+/* One without a mark.  The file's name is the number of its group. */
+static void
+be_runner(void)
+{
+	char self[] = "/proc/self/exe", runs[] = "bare-runner", path[96];
+	char *argv[] = { self, runs, NULL }, *none[] = { NULL };
+
+	snprintf(path, sizeof path, "%s/group-%d", getenv("TMPDIR"),
+	    (int)getpgrp());
+	close(open(path, O_WRONLY | O_CREAT | O_CLOEXEC, 0600));
+	execve(self, argv, none);
+	_exit(127);
+}
+
+/* A daemon without a parent, a group or an environment of ours. */
+static void
+be_ghost(void)
+{
+	char self[] = "/proc/self/exe", rests[] = "rest", path[96];
+	char *argv[] = { self, rests, NULL }, *none[] = { NULL };
+
+	if (fork() == 0) {
+		setsid();
+		if (fork() != 0)
+			_exit(0);
+		snprintf(path, sizeof path, "%s/group-%d", getenv("TMPDIR"),
+		    (int)getpgrp());
+		close(open(path, O_WRONLY | O_CREAT | O_CLOEXEC, 0600));
+		execve(self, argv, none);
+	}
+	wait(NULL);
+	child_rig_rest();
+}
+
+const struct child_role litter_roles[] = {
+	{ "litter", be_litter }, { "runner", be_runner },
+	{ "bare-runner", be_bare_runner }, { "ghost", be_ghost },
+	{ "rest", child_rig_rest }
+};
+const size_t litter_roles_n = sizeof litter_roles / sizeof *litter_roles;

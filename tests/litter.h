@@ -1,0 +1,15 @@
+/* SPDX-License-Identifier: ISC */
+#ifndef TESTS_LITTER_H
+#define TESTS_LITTER_H
+
+#include "child_rig.h"
+
+/*
+ * What a run may leave behind, below TMPDIR and in /proc: "litter" makes files
+ * and sockets; of "runner" and "ghost" a file there has their process group in
+ * its name, "group-N", whose leader ends.
+ */
+extern const struct child_role litter_roles[];
+extern const size_t litter_roles_n;
+
+#endif
