@@ -304,6 +304,8 @@ child_start(struct loop *loop, struct child *c, const struct child_spec *spec)
 
 	child_forget(c);
 	signal(SIGCHLD, SIG_DFL);	/* who ignores it makes us ignore it */
+	if (child_folder() != NULL)	/* somebody may have killed it */
+		(void)child_warden_start();
 	null = open("/dev/null", O_RDONLY | O_CLOEXEC);
 	c->in = new_private(loop, c);
 	if (null == -1 || c->in == NULL ||

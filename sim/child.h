@@ -88,6 +88,8 @@ long child_oom_kills(void);
 /*
  * Before anything else: a fresh folder for all of this process's runs (below
  * TMPDIR or /tmp, mode 0700) and its warden; if they are there, the same again.
+ * A warden that somebody has killed has a successor from the next child_start
+ * on, and that one the same folder.
  * The folder's name is short enough for sockets in it (under 48 bytes).  NULL:
  * cannot, and errno.
  */

@@ -46,6 +46,15 @@ child_group_clear(void)
 	groups.n = 0;
 }
 
+void
+child_group_tell(void)
+{
+	size_t i;
+
+	for (i = 0; i < groups.n; i++)
+		child_warden_add(groups.at[i].id);
+}
+
 static bool
 is_of(size_t i, const char *lane)
 {

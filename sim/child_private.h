@@ -57,6 +57,7 @@ enum child_limit child_limit_look(pid_t, const char *lane);
 bool child_group_add(pid_t id, const char *lane);
 void child_group_drop(pid_t id);	/* none such: nothing */
 void child_group_clear(void);
+void child_group_tell(void);		/* all of them to the warden */
 /* lane NULL: any. */
 bool child_group_has(pid_t id, const char *lane);
 void child_group_signal(const char *lane, int signal);

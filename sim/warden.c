@@ -38,7 +38,7 @@ struct message {
  * is to end, and be found from wherever the simulator ends.
  */
 static struct {
-	char folder[FOLDER_MAX];
+	char folder[FOLDER_MAX];	/* "": there is none yet */
 	int socket;
 	pid_t pid;		/* 0: none */
 } warden;
@@ -75,6 +75,10 @@ make_folder(int socket, char folder[FOLDER_MAX])
 	const char *given = getenv("TMPDIR"), *in;
 	char real[PATH_MAX];
 
+	if (folder[0] != '\0') {	/* the one of the warden before us */
+		(void)!send(socket, folder, FOLDER_MAX, MSG_NOSIGNAL);
+		return;
+	}
 	in = given != NULL && realpath(given, real) != NULL &&
 	    strlen(real) + sizeof "/idemsim-XXXXXX" <= FOLDER_MAX ? real :
 	    "/tmp";
@@ -149,7 +153,7 @@ end_all(int64_t calm_ms)
 static _Noreturn void
 watch_over(int socket)
 {
-	char folder[FOLDER_MAX];
+	char *folder = warden.folder;
 	enum word word;
 
 	setsid();
@@ -170,7 +174,7 @@ watch_over(int socket)
 const char *
 child_folder(void)
 {
-	return warden.pid != 0 ? warden.folder : NULL;
+	return warden.folder[0] != '\0' ? warden.folder : NULL;
 }
 
 /* A terminal's signals are for the simulator: it decides, and the warden, which
@@ -187,39 +191,6 @@ fork_blocked(void)
 	if (pid != 0)
 		sigprocmask(SIG_SETMASK, &before, NULL);
 	return pid;
-}
-
-const char *
-child_warden_start(void)
-{
-	const struct timeval wait = { 0, TELL_MS * 1000 };
-	int ends[2];
-
-	if (warden.pid != 0)
-		return warden.folder;
-	child_mark();		/* the same for both */
-	if (socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, ends) == -1)
-		return NULL;
-	fflush(NULL);
-	warden.pid = fork_blocked();
-	if (warden.pid == 0) {
-		close(ends[0]);
-		watch_over(ends[1]);
-	}
-	close(ends[1]);
-	warden.socket = ends[0];
-	setsockopt(ends[0], SOL_SOCKET, SO_SNDTIMEO, &wait, sizeof wait);
-	if (warden.pid == -1) {
-		warden.pid = 0;
-		close(ends[0]);
-		return NULL;
-	}
-	if (recv(ends[0], warden.folder, FOLDER_MAX, 0) == FOLDER_MAX &&
-	    warden.folder[0] != '\0')
-		return warden.folder;
-	child_warden_end(true);
-	errno = EACCES;
-	return NULL;
 }
 
 static void
@@ -245,14 +216,83 @@ child_warden_drop(pid_t group)
 	tell(DROP, group);
 }
 
+/* Somebody has killed it. */
+static bool
+is_gone(void)
+{
+	pid_t pid = waitpid(warden.pid, NULL, WNOHANG);
+
+	return pid == warden.pid || (pid == -1 && errno == ECHILD);
+}
+
+/* 0; -1: nobody watches over us, and errno. */
+static int
+start_warden(void)
+{
+	const struct timeval wait = { 0, TELL_MS * 1000 };
+	char folder[FOLDER_MAX] = "";
+	int ends[2];
+
+	if (socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, ends) == -1)
+		return -1;
+	fflush(NULL);
+	warden.pid = fork_blocked();
+	if (warden.pid == 0) {
+		close(ends[0]);
+		watch_over(ends[1]);
+	}
+	close(ends[1]);
+	if (warden.pid == -1) {
+		warden.pid = 0;
+		close(ends[0]);
+		return -1;
+	}
+	warden.socket = ends[0];
+	setsockopt(ends[0], SOL_SOCKET, SO_SNDTIMEO, &wait, sizeof wait);
+	if (recv(ends[0], folder, FOLDER_MAX, 0) == FOLDER_MAX &&
+	    folder[0] != '\0') {
+		memcpy(warden.folder, folder, FOLDER_MAX);
+		return 0;
+	}
+	child_warden_end(true);
+	errno = EACCES;
+	return -1;
+}
+
+const char *
+child_warden_start(void)
+{
+	if (warden.pid != 0 && is_gone()) {
+		close(warden.socket);
+		warden.pid = 0;
+	}
+	if (warden.pid != 0)
+		return warden.folder;
+	child_mark();		/* the same for both */
+	if (start_warden() != 0)
+		return NULL;
+	child_group_tell();
+	return warden.folder;
+}
+
+/* One that is gone, or has stopped, does nothing: then that is ours to do. */
 void
 child_warden_end(bool keep)
 {
-	if (warden.pid == 0)
-		return;
-	tell(keep ? KEEP : DONE, 0);
-	close(warden.socket);
-	while (waitpid(warden.pid, NULL, 0) == -1 && errno == EINTR)
-		;
-	warden.pid = 0;
+	int status = -1;
+
+	if (warden.pid != 0) {
+		tell(keep ? KEEP : DONE, 0);
+		close(warden.socket);
+		kill(warden.pid, SIGCONT);
+		while (waitpid(warden.pid, &status, 0) == -1 && errno == EINTR)
+			;
+		warden.pid = 0;
+	}
+	if (warden.folder[0] != '\0' && status != 0) {
+		end_all(0);
+		if (!keep)
+			folder_remove(warden.folder);
+	}
+	warden.folder[0] = '\0';
 }

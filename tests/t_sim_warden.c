@@ -98,7 +98,11 @@ simulate(int children, int say, int told, pid_t *group)
 		_exit(2);
 	start_litter(children);
 	(void)!write(say, folder, strlen(folder) + 1);
-	if (read(told, &word, 1) == 1) {
+	while (read(told, &word, 1) == 1 && word == 'm') {
+		start_litter(2);	/* more */
+		(void)!write(say, folder, strlen(folder) + 1);
+	}
+	if (word == 'd' || word == 'k') {
 		child_warden_end(word == 'k');
 		_exit(0);
 	}
@@ -438,6 +442,46 @@ test_role(const char *is, const char *what)
 	is_int(clean, RUNNERS, "%s is ended with a killed simulator", what);
 }
 
+/* Whoever is killed first, or once more. */
+static void
+test_without(void)
+{
+	struct simulator s;
+	int64_t took_ms;
+	char folder[64];
+	pid_t first;
+
+	start(&s, 3, false);
+	await_folder(&s, folder);
+	kill(warden_of(s.pid), SIGKILL);
+	(void)!write(s.told, "d", 1);
+	waitpid(s.pid, NULL, 0);
+	ok(processes_of(s.pid) == 0 && files_in(outer) == 0,
+	    "without its warden a simulator cleans up itself");
+	over(&s);
+
+	start(&s, 3, false);
+	await_folder(&s, folder);
+	kill(warden_of(s.pid), SIGSTOP);
+	(void)!write(s.told, "d", 1);
+	waitpid(s.pid, NULL, 0);
+	ok(processes_of(s.pid) == 0 && files_in(outer) == 0,
+	    "one that was stopped is woken");
+	over(&s);
+
+	start(&s, 3, false);
+	await_folder(&s, folder);
+	first = warden_of(s.pid);
+	kill(first, SIGKILL);
+	(void)!write(s.told, "m", 1);
+	folder[0] = '\0';
+	await_folder(&s, folder);
+	ok(warden_of(s.pid) > 0 && warden_of(s.pid) != first,
+	    "one that was killed has a successor");
+	over(&s);
+	ok(await_nothing(s.pid, &took_ms), "who knows what was there before");
+}
+
 static void
 test_two(void)
 {
@@ -501,6 +545,7 @@ main(int argc, char **argv)
 	test_signals();
 	test_role("runner", "who for ever forks and ends");
 	test_role("ghost", "a daemon that has left all that was ours");
+	test_without();
 	test_two();
 	test_links();
 	test_killed();
