@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: ISC */
 #include "label.h"
 
+#include <errno.h>
 #include <signal.h>
 #include <stdbool.h>
 #include <stdio.h>
@@ -99,7 +100,9 @@ idem_label_ask(const char *name, const char *key)
 	if (fd == -1 || send(fd, text, (size_t)len, MSG_NOSIGNAL) != len)
 		return 0;
 	/* Whoever asked is gone: then nobody waits for anything. */
-	n = recv(fd, text, sizeof text - 1, 0);
+	do
+		n = recv(fd, text, sizeof text - 1, 0);
+	while (n == -1 && errno == EINTR);
 	if (n <= 0)
 		return 0;
 	text[n] = '\0';
