@@ -140,10 +140,12 @@ live_clock(struct preload_clock *clock, const struct plan_action *a)
 	}
 	clock_gettime(CLOCK_MONOTONIC, &now);
 	now_ns = now.tv_sec * INT64_C(1000000000) + now.tv_nsec;
+	atomic_fetch_add(&clock->changes, 1);
 	if (atomic_load(&clock->rate_ppm) != 0)
 		atomic_fetch_add(&clock->offset_ms, gained_ms(clock, now_ns));
 	atomic_store(&clock->since_ns, now_ns);
 	atomic_store(&clock->rate_ppm, (int64_t)((a->rate - 1) * 1e6));
+	atomic_fetch_add(&clock->changes, 1);
 }
 
 /* It strikes when somebody is told a time by it. */

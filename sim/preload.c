@@ -65,8 +65,10 @@ begin(void)
 #define NS_A_SECOND INT64_C(1000000000)
 #define MILLION INT64_C(1000000)
 
+#define TRIES 100000	/* who changes it may have been killed meanwhile */
+
 static int64_t
-shift_ns(void)
+shift_now(void)
 {
 	int64_t ns = atomic_load(&shift->offset_ms) * MILLION;
 	int64_t ppm = atomic_load(&shift->rate_ppm), since;
@@ -79,6 +81,23 @@ shift_ns(void)
 	    atomic_load(&shift->since_ns);
 	/* In two parts, as the product of long runs would not fit. */
 	return ns + since / MILLION * ppm + since % MILLION * ppm / MILLION;
+}
+
+/* What belongs together. */
+static int64_t
+shift_ns(void)
+{
+	uint64_t before;
+	unsigned tries;
+	int64_t ns;
+
+	for (tries = 0; tries < TRIES; tries++) {
+		before = atomic_load(&shift->changes);
+		ns = shift_now();
+		if (before % 2 == 0 && atomic_load(&shift->changes) == before)
+			return ns;
+	}
+	return shift_now();
 }
 
 static void

@@ -16,7 +16,11 @@
 #define PRELOAD_BOOT "IDEMSIM_BOOT"	/* file in boot_id's place */
 #define PRELOAD_DISK "IDEMSIM_DISK"	/* file: struct preload_disk */
 
-/* Before another rate, what the old one came to is added to the offset. */
+/*
+ * Before another rate, what the old one came to is added to the offset.  While
+ * more than one of them is changed, `changes` is odd: who reads what belongs
+ * together waits, or some time would be counted twice.
+ */
 struct preload_clock {
 	_Atomic int64_t offset_ms;
 	_Atomic int64_t rate_ppm;	/* on top: 1000000 doubles the speed */
@@ -24,6 +28,7 @@ struct preload_clock {
 					   counts */
 	_Atomic uint64_t struck;	/* how often somebody was told a time
 					   that is not the host's */
+	_Atomic uint64_t changes;
 };
 
 enum preload_fault {
