@@ -68,6 +68,13 @@ await_gone(struct live *l, struct live_gate *g)
 	return true;
 }
 
+/* That is our own failure: nothing can be said of what follows. */
+static void
+cannot_again(struct live *l, const struct live_gate *g)
+{
+	live_cut(l, "%s cannot be started again", g->instance.name);
+}
+
 static void
 restart(struct live *l, const struct live_due *d, struct live_gate *g)
 {
@@ -76,8 +83,7 @@ restart(struct live *l, const struct live_due *d, struct live_gate *g)
 	if (await_gone(l, g) && live_gate_again(g) == 0)
 		live_fired(l, d->action, g->instance.name, d->label);
 	else
-		live_note(l, g->instance.name, NULL,
-		    "it cannot be started again");
+		cannot_again(l, g);
 }
 
 /* Only who waits at a label can be told to fail. */
@@ -256,6 +262,5 @@ live_do_power_loss(struct live *l, const struct live_due *d)
 	for (i = 0; i < l->cast->gates_n; i++)
 		if (shares(l, &l->cast->gates[i], d->action->gate) &&
 		    live_gate_again(&l->cast->gates[i]) != 0)
-			live_note(l, l->cast->gates[i].instance.name, NULL,
-			    "it cannot be started again");
+			cannot_again(l, &l->cast->gates[i]);
 }
