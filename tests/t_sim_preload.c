@@ -7,6 +7,7 @@
 #include "tap.h"
 
 #include <inttypes.h>
+#include <poll.h>
 #include <signal.h>
 #include <sqlite3.h>
 #include <stdlib.h>
@@ -14,6 +15,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#define CHANGE_MS 50
 #define HOUR_MS 3600000
 #define MS 1000000		/* nanoseconds */
 
@@ -45,12 +47,11 @@ struct ahead {
 };
 
 static struct ahead
-look(struct preload_process *p)
+look_at_said(struct preload_process *p)
 {
 	int64_t real, coarse, timeofday, seconds, monotonic, our;
 	char line[PRELOAD_RIG_PATH];
 
-	preload_rig_say(p);
 	heard(p, line);
 	our = preload_now_ns(CLOCK_REALTIME);
 	if (sscanf(line, "%" SCNd64 " %" SCNd64 " %" SCNd64 " %" SCNd64
@@ -61,6 +62,13 @@ look(struct preload_process *p)
 		(seconds - our) / MS,
 		(monotonic - preload_now_ns(CLOCK_MONOTONIC)) / MS
 	};
+}
+
+static struct ahead
+look(struct preload_process *p)
+{
+	preload_rig_say(p);
+	return look_at_said(p);
 }
 
 /* Its line comes a moment before our look; a machine may be busy. */
@@ -120,6 +128,16 @@ check_clock(void)
 	ok(a.real <= -500000 && a.real > -500000 - 1000,
 	    "a rate below that of the machine's moves it back");
 	rig.clock->rate_ppm = 0;
+	/* Half of a change is done when it is asked, the rest later. */
+	rig.clock->changes = 1;
+	rig.clock->offset_ms = HOUR_MS;
+	preload_rig_say(&p);
+	poll(NULL, 0, CHANGE_MS);
+	rig.clock->offset_ms = 60000;
+	rig.clock->changes = 2;
+	a = look_at_said(&p);
+	ok(is_near(a.real, 60000, 0), "nobody is told half of a change");
+	rig.clock->offset_ms = 0;
 	preload_rig_ended(&p);
 	preload_rig_unset();
 }
