@@ -65,6 +65,19 @@ tell(struct report *r, const struct report_told *t)
 		report_json_point(r->in->json, t);
 }
 
+/* With what did not hold, though that is no fault. */
+static void
+say_judged(struct idem_buf *out, const struct judge_run *run)
+{
+	idem_buf_text(out, "judged again");
+	if (run->by_check)
+		idem_buf_printf(out, ": %s: %s",
+		    plan_invariant_text(run->finding.invariant),
+		    run->finding.message);
+	else if (run->message[0] != '\0')
+		idem_buf_printf(out, ": %s", run->message);
+}
+
 void
 report_point(struct report *r, const struct judge_point *p,
     const struct history *worst)
@@ -86,7 +99,7 @@ report_point(struct report *r, const struct judge_point *p,
 	else
 		idem_buf_text(&title, r->from);
 	if (r->from != NULL && p->verdict == JUDGE_PASS)
-		idem_buf_text(&sum, "judged again");
+		say_judged(&sum, &p->worst);
 	else
 		report_say_sum(&sum, p);
 	if (p->plan != NULL || worst != NULL)
