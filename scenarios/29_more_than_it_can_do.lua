@@ -4,7 +4,7 @@ local sim = require "idemsim"
 sim.api(1)
 
 local load = {}
-for i = 1, 8 do
+for i = 1, 12 do
   load[i] = { at = 40 * (i - 1), client = "c" .. i, send = { key = "k" .. i, to = "g1" } }
 end
 
@@ -23,8 +23,9 @@ return sim.scenario {
 
   expect = {
     holds     = { "storm_bounded", "no_false_definite", "answers_honest" },
-    -- one runs, two wait, and one is being refused
-    bounds    = { queue_depth = 4 },
+    -- one runs, two wait, and one is being refused; on a busy host some more are. Without
+    -- a bound nearly all of them would be there at once.
+    bounds    = { queue_depth = 7 },
     eventually = { "new_keys_succeed" },
     sometimes = {
       refused = function(h)
