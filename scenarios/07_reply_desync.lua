@@ -1,6 +1,6 @@
 -- A store reply arrives after the gate gave up on it: the connection must not be reused.
--- Or it is, and it must be known whose the reply is: the late one has k1's stored answer,
--- and the next command on the same connection, which waits for its own, is k2's claim.
+-- The late one has k1's stored answer, and the next command on that connection, which waits
+-- for its own reply, is k2's claim: it is asked once more on another one.
 local sim = require "idemsim"
 sim.api(1)
 
@@ -11,7 +11,7 @@ local late = 500
 return sim.scenario {
   name = "late store reply must not answer the next request", modes = { "model", "live" },
   topology = { redis = { a = {} }, gates = { n = 1, arbiter = "redis", store = "a",
-                                             config = { store_timeout = "400ms", look = "20ms",
+                                             config = { store_timeout = "400ms", budget = "2s", look = "20ms",
                                                         lease = "2s", wait = "20ms",
                                                         probe_every = "50ms",
                                                         local_cache = "none" } } },

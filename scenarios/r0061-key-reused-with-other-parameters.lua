@@ -22,17 +22,17 @@ local loads = {
   body = {
     { at = 0,   client = "c1", send = { key = "k", to = "g1", body = body } },
     -- while the first runs, and when it is done, here and there
-    { at = 40,  client = "c2", send = { key = "k", to = "g1", body = "order=7&amount=500&card=1" } },
-    { at = 50,  client = "c3", send = { key = "k", to = "g2", body = "order=7&amount=200&card=2" } },
-    { at = 250, client = "c4", send = { key = "k", to = "g1", body = body .. "0" } },
-    { at = 260, client = "c5", send = { key = "k", to = "g2", body = body,
+    { at = 120, client = "c2", send = { key = "k", to = "g1", body = "order=7&amount=500&card=1" } },
+    { at = 150, client = "c3", send = { key = "k", to = "g2", body = "order=7&amount=200&card=2" } },
+    { at = 500, client = "c4", send = { key = "k", to = "g1", body = body .. "0" } },
+    { at = 520, client = "c5", send = { key = "k", to = "g2", body = body,
                                         headers = { ["Content-Type"] = "text/html" } } },
-    { at = 300, client = "c1", send = { key = "k", to = "g2", body = body } },
+    { at = 600, client = "c1", send = { key = "k", to = "g2", body = body } },
   },
   method = {
     { at = 0,   client = "c1", send = { key = "k", to = "g1", body = body } },
-    { at = 50,  client = "c2", send = { key = "k", to = "g2", body = body, method = "PUT" } },
-    { at = 300, client = "c1", send = { key = "k", to = "g2", body = body } },
+    { at = 120, client = "c2", send = { key = "k", to = "g2", body = body, method = "PUT" } },
+    { at = 600, client = "c1", send = { key = "k", to = "g2", body = body } },
   },
 }
 
@@ -64,7 +64,7 @@ return sim.scenario {
               config = seen.patient { lease = "600ms" } },
   },
 
-  handler = sim.handler { effect = "append", service = sim.const(100) },
+  handler = sim.handler { effect = "append", service = sim.const(300) },
 
   load = { sim.script(loads[differs]) },
 
