@@ -48,7 +48,8 @@ static const struct row {
 	  "What must hold\n"
 	  "  at_most_once, same_answer, ack_durable, no_false_definite,\n"
 	  "  no_partial_success, unknown_honest, resolves.\n"
-	  "  In one run at least there must be: unknown_reported.\n"
+	  "  In one run at least there must be: it_died, "
+	  "unknown_reported.\n"
 	  "  Live: two runs, within 60 s.\n"
 	  "  What it wants to be explored by a model is not: there is "
 	  "none yet.\n" },
@@ -110,15 +111,17 @@ static const struct row {
 	  "  Of requests that are not in the storm 99 of 100 are "
 	  "answered within 1,500\n"
 	  "  ms.\n"
-	  "  In one run at least there must be: coalesced, replayed.\n"
+	  "  In one run at least there must be: coalesced, "
+	  "replayed, slow.\n"
 	  "  Live: two runs, within 40 s.\n"
 	  "  What it wants to be explored by a model is not: there is "
 	  "none yet.\n" },
 	{ "scenarios/06_slow_handler_outlives_lease.lua",
 	  { "policy", "retry" },
-	  "slow handler outlives its lease [policy=retry]\n"
+	  "slow handler outlives its lease [policy=retry, asleep=all]\n"
 	  "  scenarios/06_slow_handler_outlives_lease.lua, test point "
-	  "1, policy = retry.\n"
+	  "1, policy = retry,\n"
+	  "  asleep = all.\n"
 	  "\n"
 	  "Who takes part\n"
 	  "  Two instances of idemd, g1 and g2. Redis a permits each "
@@ -141,7 +144,9 @@ static const struct row {
 	  "  When g1 comes to program.spawned of k:\n"
 	  "      pause g1;\n"
 	  "      3,500 ms later resume g1.\n"
-	  "  By chance, at most once: set the clock of a forward by 60000 ms.\n"
+	  "  By chance, at most once: set the clock of a forward by "
+	  "60000 ms, between\n"
+	  "  2,800 and 4,400 ms.\n"
 	  "  By chance, at most once: set the clock of g2 back by 3600000 ms.\n"
 	  "  All of it must be seen to happen, but for what is left to "
 	  "chance. At 4,500\n"
@@ -157,7 +162,7 @@ static const struct row {
 	  "  Not at_most_once: policy is at-least-once.\n"
 	  "  In one run at least there must be: expired_while_running,\n"
 	  "  late_writer_refused.\n"
-	  "  Live: four runs, within 60 s.\n"
+	  "  Live: two runs, within 60 s.\n"
 	  "  What it wants to be explored by a model is not: there is "
 	  "none yet.\n" },
 };

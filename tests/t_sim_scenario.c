@@ -83,14 +83,15 @@ static const struct file {
 	  "failover loses the last 1 acknowledged store writes "
 	  "[arbiter=ledger]", "failover loses the last 2 acknowledged store "
 	  "writes [arbiter=redis]", "fail over from a to b at claim.ok of k" },
-	{ "06_slow_handler_outlives_lease.lua", 2, 1, 2, 1, 1, 2, 4, 4500,
-	  4000, "slow handler outlives its lease [policy=block]",
-	  "slow handler outlives its lease [policy=retry]",
+	{ "06_slow_handler_outlives_lease.lua", 4, 1, 2, 1, 1, 2, 4, 4500,
+	  4000, "slow handler outlives its lease [policy=block, asleep=all]",
+	  "slow handler outlives its lease [policy=retry, asleep=lobby]",
 	  "pause g1 at program.spawned of k" },
 	{ "07_reply_desync.lua", 1, 1, 1, 1, 1, 0, 2, -1, 3000,
 	  "late store reply must not answer the next request",
 	  "late store reply must not answer the next request",
-	  "hold the next reply on g1->a at the reply to claim on g1->a" },
+	  "hold the next reply on g1->a at the reply to claim on g1->a, the "
+	  "2nd time" },
 	{ "90_negative_control_rotated_key.lua", 1, 1, 1, 1, 0, 0, 0, -1,
 	  3000, "negative control: key rotated after an unknown outcome",
 	  "negative control: key rotated after an unknown outcome", NULL },
