@@ -33,16 +33,16 @@ write_scenario(const char *path, const struct live_rig_plan *p)
 	    "    service = sim.const(%d) },\n"
 	    "  load = { %s },\n"
 	    "  faults = { %s },\n"
-	    "  heal = { quiet = %d },\n"
+	    "  heal = { %s },\n"
 	    "  expect = { %s },\n"
 	    "}\n", p->what, p->topology, p->service_ms, p->load, p->faults,
-	    p->quiet_ms, p->expect);
+	    p->heal, p->expect);
 	if (fclose(file) != 0)
 		bail_out("%s cannot be written", path);
 }
 
-static struct scenario *
-open_scenario(const struct live_rig_plan *p)
+struct scenario *
+live_rig_scenario(const struct live_rig_plan *p)
 {
 	char path[80], wrong[500] = "";
 	struct scenario *s;
@@ -59,17 +59,24 @@ open_scenario(const struct live_rig_plan *p)
 /* --- a run ---------------------------------------------------------------- */
 
 void
+live_rig_once(const struct plan *plan, uint64_t seed, struct history *h)
+{
+	char wrong[300] = "";
+
+	if (live_world.run(plan, seed, 1, h, wrong, sizeof wrong) != 0)
+		note("the run failed: %s", wrong);
+}
+
+void
 live_rig_begin(struct live_rig_run *r, const struct live_rig_plan *p,
     uint64_t seed)
 {
-	char wrong[300] = "";
 	const struct plan *plan;
 
-	*r = (struct live_rig_run){ .scenario = open_scenario(p) };
+	*r = (struct live_rig_run){ .scenario = live_rig_scenario(p) };
 	plan = scenario_plan(r->scenario, 0);
 	judge_point_begin(&r->point, plan);
-	if (live_world.run(plan, seed, 1, &r->h, wrong, sizeof wrong) != 0)
-		note("the run failed: %s", wrong);
+	live_rig_once(plan, seed, &r->h);
 	judge_point_add(&r->point, &r->h, r->scenario, 0);
 	judge_point_end(&r->point);
 }
@@ -142,7 +149,7 @@ live_rig_open(void)
 		"anything", "redis = { a = {} }, gates = { n = 1, "
 		"arbiter = 'redis', store = 'a' }", "sim.script { { at = 0, "
 		"client = 'c1', send = { key = 'k' } } }", "",
-		"holds = { 'at_most_once' }", 5, 1000
+		"holds = { 'at_most_once' }", 5, "quiet = 1000"
 	};
 	struct scenario *s;
 	const char *missing;
@@ -151,7 +158,7 @@ live_rig_open(void)
 	(void)signal(SIGPIPE, SIG_IGN);
 	if (mkdtemp(folder) == NULL)
 		bail_out("no folder");
-	s = open_scenario(&plain);
+	s = live_rig_scenario(&plain);
 	missing = live_world.missing(scenario_plan(s, 0));
 	scenario_close(s);
 	if (missing != NULL) {

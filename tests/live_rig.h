@@ -14,12 +14,30 @@ struct live_rig_plan {
 	const char *what;	/* its name */
 	const char *topology, *load, *faults, *expect;	/* Lua, inside {} */
 	int service_ms;
-	int quiet_ms;
+	const char *heal;	/* Lua, inside {} */
 };
+
+/* Parts that more than one test has. */
+#define LEDGER "redis = { a = {} }, gates = { n = 2, arbiter = 'ledger', " \
+    "store = 'a', ledger = 'shared', config = { lease = '600ms', " \
+    "grace = '200ms', store_timeout = '100ms', probe_every = '100ms' } }"
+#define ONE "sim.script { { at = 0, client = 'c1', send = { key = 'k', " \
+    "body = 'x' } } }"
+#define TWO "sim.script { { at = 0, client = 'c1', send = { key = 'k', " \
+    "body = 'x', to = 'g1' } }, { at = 900, client = 'c2', send = { " \
+    "key = 'k', body = 'x', to = 'g2' } } }"
+#define SAFE "holds = { 'at_most_once' }, " \
+    "eventually = { 'resolves', 'new_keys_succeed' }"
 
 /* Once: SKIP where there is nothing to simulate with. */
 void live_rig_open(void);
 void live_rig_close(void);
+
+/* It is the caller's, who closes it. */
+struct scenario *live_rig_scenario(const struct live_rig_plan *);
+/* One run, which is judged by nobody; instances are kept for the next, until
+   live_world.end. */
+void live_rig_once(const struct plan *, uint64_t seed, struct history *);
 
 struct live_rig_run {
 	struct scenario *scenario;

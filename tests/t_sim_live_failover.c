@@ -61,7 +61,7 @@ loses(unsigned lose, bool frozen, uint64_t seed, unsigned fault)
 	const struct live_rig_plan plan = {
 		"a failover loses its last writes", TOPOLOGY, ORDERS, faults,
 		"relaxed = { at_most_once = 'it is lost' }, holds = { "
-		"'no_cross_talk' }", 5, 1000
+		"'no_cross_talk' }", 5, "quiet = 1000"
 	};
 	struct live_rig_run r;
 	bool good;
@@ -90,7 +90,7 @@ test_too_many(void)
 		"sim.on(sim.reply('c1', { nth = 2 }), "
 		"sim.store.failover('a', 'b', { lose = 5 }))",
 		"relaxed = { at_most_once = 'it is lost' }, holds = { "
-		"'no_cross_talk' }", 5, 1000
+		"'no_cross_talk' }", 5, "quiet = 1000"
 	};
 	struct live_rig_run r;
 
@@ -112,7 +112,7 @@ test_apart(void)
 		"sim.on(sim.reply('c1', { nth = 8 }), "
 		"sim.store.failover('a', 'b', { lose = 2 }))",
 		"relaxed = { at_most_once = 'it is lost' }, holds = { "
-		"'no_cross_talk' }", 5, 1000
+		"'no_cross_talk' }", 5, "quiet = 1000"
 	};
 	struct live_rig_run r;
 

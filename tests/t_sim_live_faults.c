@@ -193,7 +193,8 @@ run_hit(const struct row *row)
 {
 	char expect[600];
 	const struct live_rig_plan plan = {
-		row->what, row->topology, LOAD, row->hit, expect, 5, 2000
+		row->what, row->topology, LOAD, row->hit, expect, 5,
+		"quiet = 2000"
 	};
 	struct live_rig_run r;
 
@@ -213,7 +214,7 @@ run_miss(const struct row *row)
 	const struct live_rig_plan plan = {
 		row->what, row->topology, NOBODY, row->miss,
 		"relaxed = { at_most_once = 'so' }, holds = { "
-		"'no_cross_talk' }", 5, 2000
+		"'no_cross_talk' }", 5, "quiet = 2000"
 	};
 	struct live_rig_run r;
 
