@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: ISC */
 #include "redis_wire_private.h"
 
+#include "label.h"
+
 #include <errno.h>
 #include <fcntl.h>
 #include <netinet/in.h>
@@ -117,6 +119,14 @@ not_connected(struct idem_redis_wire *w, enum idem_redis_broken broken,
 	idem_redis_wire_refuse(w, idem_redis_broken_means(broken), w->why);
 }
 
+static void
+could_not(struct idem_redis_wire *w, int error)
+{
+	if (error == ECONNREFUSED)
+		IDEM_LABEL("store.refused");
+	not_connected(w, IDEM_REDIS_NOT_CONNECTED, strerror(error));
+}
+
 /*
  * A port of ours that nobody listens at may be given to the very socket that
  * connects to it: then we would read our own commands.
@@ -177,7 +187,7 @@ try_addresses(struct idem_redis_wire *w)
 		if (error == EINPROGRESS || error == EAGAIN)
 			return;
 	}
-	not_connected(w, IDEM_REDIS_NOT_CONNECTED, strerror(error));
+	could_not(w, error);
 }
 
 void
@@ -210,7 +220,7 @@ idem_redis_wire_connect_ready(struct idem_redis_wire *w)
 		w->address++;
 		try_addresses(w);
 	} else {
-		not_connected(w, IDEM_REDIS_NOT_CONNECTED, strerror(error));
+		could_not(w, error);
 	}
 }
 

@@ -102,7 +102,7 @@ slow(struct live *l, const struct live_due *d, struct live_gate *g)
 	});
 }
 
-/* Those that are there feel it at once; of others only their log tells. */
+/* Those that are there feel it at once; others when they come. */
 static void
 refuse(struct live *l, const struct live_due *d, struct live_gate *g)
 {

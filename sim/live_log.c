@@ -98,7 +98,6 @@ live_log(struct live *l, struct live_gate *g, const char *text, size_t len)
 	len = len < sizeof line ? len : sizeof line - 1;
 	memcpy(line, text, len);
 	line[len] = '\0';
-	g->refused += strstr(line, "Connection refused") != NULL;
 	if (!word(line, "key", hex))
 		return;
 	if (word(line, "request", number))

@@ -36,7 +36,7 @@ struct live_gate {
 	struct live_map clock, disk;
 	char boot[LIVE_PATH];	/* file in the place of boot_id */
 	unsigned passed[NET_WAYS], lost[NET_WAYS];	/* frames, so far */
-	unsigned refused;	/* lines that say that its store refused it */
+	unsigned refused;	/* connections to its store (store.refused) */
 	bool down, paused;	/* as the plan has it */
 	size_t processes, descriptors;	/* before the first request */
 	size_t seen;		/* processes, by the last look */

@@ -4,6 +4,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#define REFUSED "store.refused"	/* a connection of an instance */
+
 /* --- does it fit? --------------------------------------------------------- */
 
 static bool
@@ -249,6 +251,22 @@ labels_of(const struct plan_trigger *t, const char *label, bool *wanted)
 		labels_of(&t->of[i], label, wanted);
 }
 
+/* Who is refused has nobody else who could tell of it. */
+static bool
+refuses(const struct plan *plan)
+{
+	size_t i, k;
+
+	for (i = 0; i < plan->rules_n; i++)
+		for (k = 0; k < plan->rules[i].n; k++)
+			if (plan->rules[i].actions[k].kind == PLAN_NET_REFUSE)
+				return true;
+	for (i = 0; i < plan->maybes_n; i++)
+		if (plan->maybes[i].action.kind == PLAN_NET_REFUSE)
+			return true;
+	return false;
+}
+
 void
 live_rules_labels(const struct plan *plan, char *out, size_t size)
 {
@@ -258,7 +276,7 @@ live_rules_labels(const struct plan *plan, char *out, size_t size)
 
 	out[0] = '\0';
 	for (known = plan_labels(); *known != NULL; known++) {
-		wanted = false;
+		wanted = strcmp(*known, REFUSED) == 0 && refuses(plan);
 		for (i = 0; i < plan->rules_n; i++)
 			labels_of(&plan->rules[i].when, *known, &wanted);
 		if (wanted)
@@ -321,6 +339,8 @@ stop_turn(struct live *l, const struct live_stop *s)
 	h->label = s->label;
 	h->k = s->key;
 	h->pid = s->pid;
+	if (s->gate >= 0 && strcmp(s->label, REFUSED) == 0)
+		l->cast->gates[s->gate].refused++;
 	live_rules_feed(l, &e);
 	if (strcmp(s->label, "effect.after") == 0) {
 		e.kind = PLAN_EFFECT;

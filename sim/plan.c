@@ -65,7 +65,7 @@ plan_labels(void)
 		"release.sent", "release.ok", "unknown.sent", "unknown.ok",
 		"reply.begin", "reply.write", "reply.first_byte",
 		"reply.sent", "cache.sent",
-		"boot.recover", "boot.recovered",
+		"store.refused", "boot.recover", "boot.recovered",
 		NULL
 	};
 
