@@ -32,7 +32,9 @@ return sim.scenario {
 
   faults = {
     sim.on(sim.at(0), sim.store.lag("b", "freeze")),
-    sim.on(sim.reply("c1", { class = "ok" }), sim.store.failover("a", "b")),
+    -- the ledger's answer is in the cache only after it was sent
+    sim.on(sim.reply("c1", { class = "ok" }),
+           sim.after(100, sim.store.failover("a", "b"))),
   },
 
   expect = {

@@ -241,7 +241,7 @@ judge_run(const struct history *h, struct scenario *s, size_t point,
 		judge_decide(run, verdict, "%s", message);
 	else if (run->verdict == JUDGE_PASS && s == NULL && h->head.own > 0)
 		judge_decide(run, JUDGE_INCONCLUSIVE, "all else is well, but "
-		    "%zu functions of the scenario's own have a say, and they "
+		    "the scenario's own functions have a say (%zu), and they "
 		    "are not here", h->head.own);
 	arena_free(&arena);
 }

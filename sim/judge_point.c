@@ -38,20 +38,41 @@ different(const char **texts, size_t n)
 	return keys;
 }
 
+static int
+last_try(const struct history *h)
+{
+	int last = 0;
+	size_t i;
+
+	for (i = 0; i < h->n; i++)
+		if (h->events[i].kind == HISTORY_INV && h->events[i].a > last)
+			last = h->events[i].a;
+	return last;
+}
+
+/* What clients did, and what was started for them: not the look at the end. */
 static void
 count(struct judge_point *p, const struct history *h)
 {
 	const struct history_event *e;
 	struct arena arena = { NULL };
 	const char **keys = arena_get(&arena, (h->n + 1) * sizeof *keys);
+	int last = last_try(h);
+	bool *audit = arena_get(&arena, (size_t)last + 1);
 	size_t n = 0, i;
 
 	for (i = 0; i < h->n; i++) {
 		e = &h->events[i];
-		p->starts += e->kind == HISTORY_EFFECT && e->ph != NULL &&
-		    strcmp(e->ph, "begin") == 0;
-		if (e->kind != HISTORY_INV || e->audit)
+		if (e->kind == HISTORY_EFFECT && e->ph != NULL &&
+		    strcmp(e->ph, "begin") == 0)
+			p->starts += e->a <= 0 || e->a > last || !audit[e->a];
+		if (e->kind != HISTORY_INV)
 			continue;
+		if (e->audit) {
+			if (e->a > 0)
+				audit[e->a] = true;
+			continue;
+		}
 		p->tries++;
 		if (e->k != NULL)
 			keys[n++] = e->k;

@@ -66,7 +66,7 @@ static const struct {
 	  JUDGE_PASS, "" },
 	{ "what holds, and somebody else has a say who is not here",
 	  "holds=at_most_once own=2", GOOD, JUDGE_INCONCLUSIVE,
-	  "all else is well, but 2 functions" },
+	  "all else is well, but the scenario's own functions" },
 	{ "what does not hold, whoever has a say", "holds=at_most_once own=2",
 	  BAD, JUDGE_FAIL, "at_most_once: " },
 	{ "what claims nothing", "", GOOD, JUDGE_VACUOUS,
@@ -417,7 +417,7 @@ test_figures(void)
 	static const struct told_run two[3] = {
 		{ "holds=at_most_once fault=proc.kill", "g1 fault id=0 | "
 		  "g1 fault id=0 | " GOOD " | c3 inv a3 k2 | c3 ret a3 fail | "
-		  "u inv a4 k3 fresh" },
+		  "u inv a4 k3 fresh | h9 begin e9 k3 a4" },
 		{ "holds=at_most_once fault=proc.kill", BAD }
 	};
 	struct judge_point p;
