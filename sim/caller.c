@@ -132,8 +132,8 @@ await(struct call_private *in)
 	if (events == 0)
 		loop_unwatch(in->loop, &in->watch);
 	else if (in->watch.fd == -1)
-		arena_must_have(loop_watch(in->loop, &in->watch, in->fd, events) ==
-		    0);
+		arena_must_have(loop_watch(in->loop, &in->watch, in->fd,
+		    events) == 0);
 	else
 		arena_must_have(loop_change(in->loop, &in->watch, events) == 0);
 }

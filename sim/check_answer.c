@@ -67,8 +67,9 @@ is_new(const struct check_view *v, const struct check_try *first,
 /*
  * same_answer (promise "same answer"): all final answers (class ok) to a key
  * and what was asked with it are the same: status, header lines and body; and
- * they name an effect of that key, where the program has one.  After the operator's word
- * on a key, or the end of its tombstone, there may be another from then on.
+ * they name an effect of that key, where the program has one.  After the
+ * operator's word on a key, or the end of its tombstone, there may be another
+ * from then on.
  *
  * `info` is passed over: what a client has not read whole is no answer.
  * Exercised by a key with two final answers.

@@ -166,7 +166,8 @@ bool check_run_excused(const struct check_view *, const struct check_key *,
  */
 size_t check_looks(const struct check_view *, struct arena *, bool fresh,
     const struct check_try ***);
-/* From then on whatever a fault has left is over; without one, from the begin. */
+/* From then on whatever a fault has left is over; without one, from the
+   begin. */
 int64_t check_settled_ns(const struct check_view *);
 
 /* --- findings (check_find.c) ---------------------------------------------- */

@@ -222,7 +222,8 @@ is_false_alarm(const struct check_view *v, const struct check_key *key,
  *
  * Results of tries do not matter.  Where an instance that ran the key was
  * killed afterwards nobody can say what was written; and a line of a key that
- * is not known may be of any one.  Exercised by a key that was done twice, or such a line.
+ * is not known may be of any one.  Exercised by a key that was done twice, or
+ * such a line.
  */
 void
 check_divergence_reported(const struct check_view *v, struct check_finding *f)

@@ -57,9 +57,9 @@ void child_forget(struct child *);
 
 /*
  * Live processes of this run whose lane is `lane` (NULL: any), at most max; how
- * many there are.  A zombie is none.  Where the limit is no mark, one that wiped
- * its environment is found only while it is a child, or in the process group,
- * of one that did not, or in the group of one of child_start.
+ * many there are.  A zombie is none.  Where the limit is no mark, one that
+ * wiped its environment is found only while it is a child, or in the process
+ * group, of one that did not, or in the group of one of child_start.
  */
 size_t child_find(const char *lane, pid_t *pids, size_t max);
 /*

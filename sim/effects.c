@@ -90,7 +90,8 @@ read_line(struct reading *r, char *text, int64_t began_ns)
 	struct line line = { .effect = NAMES_NONE, .store_key = NAMES_NONE };
 
 	if (cut(text, w) != WORDS || w[0][0] == '-' ||
-	    !read_number(w[0], &line.t_ns) || !read_phase(w[1], &line.phase) || *w[2] == '\0' ||
+	    !read_number(w[0], &line.t_ns) ||
+	    !read_phase(w[1], &line.phase) || *w[2] == '\0' ||
 	    !read_number(w[5], &line.attempt) ||
 	    !read_number(w[6], &line.try) ||
 	    !read_number(w[8], &line.life) ||

@@ -73,8 +73,8 @@ struct history_stamp {	/* of a vector clock */
  * fault	when it was seen to strike: fault (the action's id), p the lane
  *	that it strikes, what, label; gate: which instance, if one; k and
  *	script: key and word of operator.resolve; by_ms: of clock.jump.  cmd
- *	(history_act) only where fault is -1.  What ends another (plan_action_heals) is a heal with its
- *	own id.
+ *	(history_act) only where fault is -1.  What ends another
+ *	(plan_action_heals) is a heal with its own id.
  * heal	fault -1: all faults of the plan have ended, and what was killed is up
  *	again.  Once; after it nothing strikes.
  * spawn	gate, life, pid; or p a server.

@@ -240,7 +240,8 @@ static int64_t
 patience_ms(const struct live *l)
 {
 	return (l->plan->heal_ms >= 0 ? l->plan->heal_ms :
-	    last_ms(l->plan) + LOAD_MS) + 2 * l->plan->quiet_ms + settle_ms(l) + PATIENCE_MS;
+	    last_ms(l->plan) + LOAD_MS) + 2 * l->plan->quiet_ms +
+	    settle_ms(l) + PATIENCE_MS;
 }
 
 static void

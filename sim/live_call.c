@@ -162,7 +162,8 @@ told(struct live *l, struct live_call *c)
 	call_free(&c->call);
 }
 
-/* Those that it starts meanwhile, and that are over at once, have their turn. */
+/* Those that it starts meanwhile, and that are over at once, have their turn
+   too. */
 void
 live_calls_turn(struct live *l)
 {

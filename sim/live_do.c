@@ -99,7 +99,7 @@ is_final(int status, const char *said)
 	    strstr(said, "say --in ledger") != NULL;
 }
 
-/* Until a run that may be going on cannot be any more, by what the plan says. */
+/* Until a run that may be going on cannot be any more, as the plan has it. */
 static int64_t
 operator_ms(const struct live *l)
 {

@@ -265,7 +265,7 @@ bool live_store_follow(struct live_store *, int master);
 /* Until all that should be up is; false: it is not in time. */
 bool live_cast_await(struct live_cast *, int64_t wait_ms);
 
-/* --- replicas (live_stream.c) ---------------------------------------------- */
+/* --- replicas (live_stream.c) --------------------------------------------- */
 
 /* Turn the loop until a replica has all that its master had when it was asked;
    false: not in time. */
@@ -316,8 +316,8 @@ size_t live_keys_wanted(const struct plan *);
 void live_call_begin(struct live *, const struct load_try *);
 /* Tell the load of those that are over. */
 void live_calls_turn(struct live *);
-/* For a label that knows of no key: that of all tries which are under way there,
-   or of the last one.  NULL: nobody can say. */
+/* For a label that knows of no key: that of all tries which are under way
+   there, or of the last one.  NULL: nobody can say. */
 const char *live_calls_key(const struct live *, int gate);
 /* The client goes away: its tries that are under way; how many. */
 size_t live_calls_leave(struct live *, const char *client, bool abort);

@@ -84,8 +84,9 @@ cell(struct sheet *s, struct matrix_cell *c, size_t d, size_t f)
 		const char *name;
 		size_t n;
 	} numbers[] = {
-		{ "runs", c->runs }, { "inconclusive", c->open }, { "keys", c->keys },
-		{ "starts", c->starts }, { "starts_most", c->most },
+		{ "runs", c->runs }, { "inconclusive", c->open },
+		{ "keys", c->keys }, { "starts", c->starts },
+		{ "starts_most", c->most },
 		{ "keys_started_again", c->again },
 		{ "keys_unserved", c->unserved },
 		{ "keys_answered", c->answered }, { "answers_lost", c->lost },

@@ -21,7 +21,7 @@ struct key {
 
 struct try {
 	const struct history_event *inv, *ret;
-	const struct history_event *began;	/* the program that ran for it */
+	const struct history_event *began;	/* the program that ran */
 	int64_t own_ns;
 	bool last;		/* of its key, by its auditor */
 };

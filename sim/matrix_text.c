@@ -261,7 +261,8 @@ matrix_text(struct matrix *m, FILE *out)
 
 	fprintf(out, "idemsim matrix: %zu cell%s, %u run%s of each at most, "
 	    "seed 0x%" PRIx64 ", %.0f s\n\n", matrix_run(m),
-	    matrix_run(m) == 1 ? "" : "s", m->runs, m->runs == 1 ? "" : "s", m->seed, (double)m->wall_ms / 1000);
+	    matrix_run(m) == 1 ? "" : "s", m->runs, m->runs == 1 ? "" : "s",
+	    m->seed, (double)m->wall_ms / 1000);
 	put_columns(out);
 	matrix_said_schemes(m, &said);
 	put_said(out, &said);

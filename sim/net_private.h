@@ -121,7 +121,7 @@ struct net_stream {
 	unsigned connection;
 	unsigned keep;
 	struct net_counts counts;
-	struct idem_buf held;	/* whole commands: the units, and the open one */
+	struct idem_buf held;	/* whole commands: units, and the open one */
 	struct net_unit *units;
 	size_t units_n, units_size;
 	struct net_unit open;

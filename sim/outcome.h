@@ -23,7 +23,7 @@ bool outcome_find(const char *, enum outcome *);
 enum outcome_end {	/* how a try ended on the wire */
 	OUTCOME_WHOLE,		/* END_REQUEST, and a promised length met */
 	OUTCOME_REFUSED,	/* no byte of it was written */
-	OUTCOME_CUT,		/* reset or closed, before or within the answer */
+	OUTCOME_CUT,		/* reset or closed, before it or within */
 	OUTCOME_TIMEOUT,	/* the client waited no longer */
 	OUTCOME_GAVE_UP		/* the client went away by itself */
 };

@@ -106,7 +106,7 @@ const char *plan_config_conf(const struct plan_config_word *,
 enum plan_effect {
 	PLAN_APPEND,		/* the program notes in the journal that it did
 				   what it is for, begin and commit */
-	PLAN_EFFECT_NONE,	/* it does nothing; its begin and end are noted */
+	PLAN_EFFECT_NONE,	/* it does nothing; begin and end are noted */
 	PLAN_EXTERNAL		/* any CGI program: `command`; its starts are
 				   not seen */
 };
@@ -115,7 +115,7 @@ struct plan_handler {
 	enum plan_effect effect;
 	const char *command;	/* external: its path */
 	struct plan_dist service_ms;	/* between begin and commit */
-	int64_t output_bytes;	/* of the body, at least; 0: what it has to say */
+	int64_t output_bytes;	/* of the body, at least; 0: what it says */
 	const char *business_id;	/* what the effect is on, whatever the
 					   key; NULL: the key */
 	const char *crash;	/* "", or where it ends by itself: "before",
@@ -263,7 +263,8 @@ struct plan_action {
 	const char *client;	/* client */
 	const char *key;	/* operator, store.evict, store.expire */
 	const char *word;	/* operator: "done", "not-done", "forget";
-				   error: "READONLY", ...; fail: "EAGAIN", ... */
+				   error: "READONLY", ...; fail: "EAGAIN",
+				   ... */
 	int64_t ms;		/* delay, slow, jump */
 	double rate;		/* clock */
 	bool requests, replies;	/* net: which way; both if neither is said */
@@ -305,7 +306,8 @@ enum plan_invariant {	/* the words are plan_invariant_text's */
 	PLAN_FINGERPRINT_GUARD, PLAN_NO_PARTIAL_SUCCESS,
 	PLAN_LATE_COMPLETER_HARMLESS, PLAN_UNKNOWN_HONEST, PLAN_BUSY_HONEST,
 	PLAN_ANSWERS_HONEST, PLAN_LEDGER_STORE_AGREE,
-	PLAN_DIVERGENCE_REPORTED, PLAN_STORM_BOUNDED, PLAN_RESOLVES, PLAN_NEW_KEYS_SUCCEED,
+	PLAN_DIVERGENCE_REPORTED, PLAN_STORM_BOUNDED, PLAN_RESOLVES,
+	PLAN_NEW_KEYS_SUCCEED,
 	PLAN_INVARIANTS
 };
 const char *plan_invariant_text(enum plan_invariant);	/* "at_most_once" */

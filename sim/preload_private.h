@@ -12,8 +12,8 @@
 /*
  * What the library puts in the C library's place asks the kernel itself: to
  * look the library's own up may allocate, and an allocator may ask for the
- * time.  Nothing is kept but three mappings, which are made before main() and before
- * there are threads; who comes earlier gets the machine's own.  Nothing
+ * time.  Nothing is kept but three mappings, which are made before main() and
+ * before there are threads; who comes earlier gets the machine's own.  Nothing
  * allocates, so that signal handlers and children of vfork(2) may come too.
  * errno is what the call that was asked for leaves.
  */

@@ -20,8 +20,8 @@ struct report {
 				   does a run again; file, parameters and seed
 				   come behind it.  NULL: that */
 	const char *mode;	/* "live": of points without a history */
-	const char *from;	/* the file of the next point's history, which is
-				   judged again; NULL: it was run */
+	const char *from;	/* the file of the next point's history, which
+				   is judged again; NULL: it was run */
 
 	size_t points, done;	/* plan and so far */
 	char folder[1024];	/* of the last point's artefacts; "": none */

@@ -61,7 +61,8 @@ is_expiry(const struct history_event *e)
 const char *
 report_svg_shape(const struct history_event *e)
 {
-	return is_expiry(e) ? "mv" : e->kind == HISTORY_RET ? shape_of_outcome(e->class) :
+	return is_expiry(e) ? "mv" :
+	    e->kind == HISTORY_RET ? shape_of_outcome(e->class) :
 	    e->kind == HISTORY_EFFECT ? shape_of_phase(e->ph) :
 	    looks[e->kind].shape;
 }

@@ -11,10 +11,10 @@
 
 /*
  * What is said at one level: of all test points, or of one value of a
- * parameter, which wins over it.  Two parameters are no matter of who wins: they
- * are read in the order in which the file has them, and may not say two things
- * of one invariant.  The functions are in tables of the registry, by the numbers
- * that they have in the plan.
+ * parameter, which wins over it.  Two parameters are no matter of who wins:
+ * they are read in the order in which the file has them, and may not say two
+ * things of one invariant.  The functions are in tables of the registry, by the
+ * numbers that they have in the plan.
  */
 struct level {
 	struct scenario_at at;

@@ -31,7 +31,7 @@ struct message {
 	enum word word;
 	pid_t group;		/* ADD, DROP */
 };
-#define TELL_MS 500		/* a warden that was stopped is not waited for */
+#define TELL_MS 500		/* who was stopped is not waited for */
 
 /*
  * One a process, for all of its runs: it must be there before anything that it
