@@ -126,8 +126,9 @@ begin(struct alert *a, unsigned kind, int64_t now_ms)
 	a->kind = (enum alert_kind)kind;
 	a->kill_ms = now_ms + ALERT_LIMIT_MS;
 	shm_add(a->shm, SHM_ALERTS, 1);
-	log_line(a->log, "alert=%s pid=%d left-out=%llu", alert_text((enum alert_kind)kind),
-	    (int)a->pid, (unsigned long long)(more > 0 ? more - 1 : 0));
+	log_line(a->log, "alert=%s pid=%d left-out=%llu",
+	    alert_text((enum alert_kind)kind), (int)a->pid,
+	    (unsigned long long)(more > 0 ? more - 1 : 0));
 }
 
 /* With all that it has started: it leads its own group. */

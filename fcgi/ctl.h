@@ -160,7 +160,8 @@ struct ctl_run {
 };
 
 /* What is known of the owner of a record that is in progress or unknown. */
-void ctl_run_look(const struct ctl *, const struct ctl_found *, struct ctl_run *);
+void ctl_run_look(const struct ctl *, const struct ctl_found *,
+    struct ctl_run *);
 /* The record that a note is of, as far as it says. */
 void ctl_run_record(const struct idem_evidence *, struct idem_listed *);
 

@@ -58,8 +58,8 @@ struct search {
 static void
 take(struct search *s, const struct idem_listed *l, int64_t now_ms)
 {
-	if (!ctl_begins(&l->key, s->text) || (s->n > 0 && memcmp(&s->found->l.key,
-	    &l->key, sizeof l->key) == 0))
+	if (!ctl_begins(&l->key, s->text) || (s->n > 0 &&
+	    memcmp(&s->found->l.key, &l->key, sizeof l->key) == 0))
 		return;
 	*s->found = (struct ctl_found){ s->in, *l, now_ms };
 	s->n++;

@@ -25,7 +25,8 @@ struct found {
 static void
 take(struct found *f, const struct idem_note *n)
 {
-	bool begun = n->state == IDEM_NOTE_BEGUN || n->state == IDEM_NOTE_ORPHAN;
+	bool begun = n->state == IDEM_NOTE_BEGUN ||
+	    n->state == IDEM_NOTE_ORPHAN;
 
 	if (!begun || !ctl_begins(&n->key, f->digits))
 		return;

@@ -56,7 +56,8 @@ judge_answer(int fd, struct ctl_run *run)
 }
 
 void
-ctl_run_look(const struct ctl *c, const struct ctl_found *f, struct ctl_run *run)
+ctl_run_look(const struct ctl *c, const struct ctl_found *f,
+    struct ctl_run *run)
 {
 	const struct idem_proof_times times = {
 		.lease_ms = c->lease_ms,

@@ -70,7 +70,7 @@ lobby_person_remove(struct lobby *lobby, struct person *person)
 	lobby->people.count--;
 }
 
-/* --- what wakes it --------------------------------------------------------- */
+/* --- what wakes it -------------------------------------------------------- */
 
 void
 lobby_stop(struct lobby *lobby)

@@ -110,7 +110,7 @@ struct detail {
 	const char *method;	/* borrowed from params */
 	struct idem_key_found found;
 	uint64_t length;	/* CONTENT_LENGTH, if stated */
-	struct mint_wanted *wanted;	/* of the endpoint for tokens; or NULL */
+	struct mint_wanted *wanted;	/* of an endpoint for tokens; or NULL */
 	bool covered;		/* by its route: keys count */
 	bool hashed;		/* it may yet have a key */
 	bool stated;		/* the length of its body is known */
@@ -241,7 +241,8 @@ void lobby_stop(struct lobby *);	/* finish what is there, then end */
 
 /* lobby_alert.c */
 /* Tell the operator's command; key: which, or NULL for "see the log". */
-void lobby_alert(struct lobby *, enum alert_kind, const struct idem_digest *key);
+void lobby_alert(struct lobby *, enum alert_kind,
+    const struct idem_digest *key);
 /* The same of the key of a visit, with what is known of its run, or of the one
    that it has written the end of. */
 void lobby_alert_visit(const struct visit *, enum alert_kind);
@@ -337,6 +338,6 @@ void waiting_ask_all(struct lobby *);
 
 /* sweep.c */
 void sweep_start(struct lobby *);
-void sweep_once(struct lobby *);	/* now, without a next one if stopping */
+void sweep_once(struct lobby *);	/* now; none is next if stopping */
 
 #endif

@@ -56,8 +56,8 @@ struct mint_order {
 	const struct conf *conf;	/* has `tokens`; lives until done or
 					   forgotten */
 	const struct idem_route *route;
-	/* NULL: there is none.  They live until mint_close.  The ledger is asked
-	   if the shared Redis will not answer. */
+	/* NULL: there is none.  They live until mint_close.  The ledger is
+	   asked if the shared Redis will not answer. */
 	struct idem_store *redis, *ledger;
 	mint_done *done;	/* once, from a store's poll */
 	void *arg;

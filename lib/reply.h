@@ -24,9 +24,9 @@ struct idem_reply_rule {
  * Of a saved answer, or of a fresh one in the same form.  One that is kept says
  * how long in Idempotency-Keep, in whole seconds.  A replay says so in
  * Idempotent-Replayed too, and has no Set-Cookie unless the scope names an
- * identity (doc/design.md, 2).  Scripts of other origins that may see the answer
- * may see our fields in it.  The last is looked at for answers that are kept
- * only: stored, stored-without-body, replayed.
+ * identity (doc/design.md, 2).  Scripts of other origins that may see the
+ * answer may see our fields in it.  The last is looked at for answers that are
+ * kept only: stored, stored-without-body, replayed.
  */
 void idem_reply_answer(struct idem_buf *head, const struct idem_saved *,
     enum idem_mark, const struct idem_reply_rule *);

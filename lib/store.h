@@ -100,9 +100,10 @@ struct idem_store_call {
 				   from `cursor` on, perhaps with none of them,
 				   with one twice, or a few more than max */
 	uint64_t cursor;	/* any_order; 0: from the first */
-	int64_t shrink_ms;	/* SWEEP: completed records this long after their
-				   completion are over too; 0: when their keep
-				   is.  Never those in progress or unknown */
+	int64_t shrink_ms;	/* SWEEP: completed records this long after
+				   their completion are over too; 0: when their
+				   keep is.  Never those in progress or
+				   unknown */
 
 	idem_store_done *done;
 	void *arg;

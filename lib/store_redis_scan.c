@@ -268,7 +268,8 @@ began(void *arg, const struct idem_redis_answer *a)
 	if (!take_nodes(s))
 		idem_redis_scan_fail(s, IDEM_CLASS_REFUSED, "out of memory");
 	else if (s->nodes_len == 0)
-		idem_redis_scan_fail(s, IDEM_CLASS_REFUSED, "no master is known");
+		idem_redis_scan_fail(s, IDEM_CLASS_REFUSED,
+		    "no master is known");
 	if (s->bad)
 		answer(s);
 	else
