@@ -101,8 +101,15 @@ soonest(const struct live *l, int64_t until_ms)
 	return until_ms;
 }
 
+static int64_t
+later(int64_t a_ms, int64_t b_ms)
+{
+	return a_ms > b_ms ? a_ms : b_ms;
+}
+
 /* Nobody let us run, or an action took its time: what was to be in time was
-   late, and links passed nothing on. */
+   late, and links passed nothing on.  Each moment counts in one of two looks:
+   from the loop's waking to the next turn, and until it wakes. */
 static void
 stalled(struct live *l, int64_t late_ms)
 {
@@ -149,8 +156,7 @@ live_turn(struct live *l, int64_t until_ms)
 	until_ms = soonest(l, until_ms);
 	if (loop_turn(l->cast->loop, until_ms) != 0)
 		live_cut(l, "the simulator cannot wait: %s", strerror(errno));
-	stalled(l, live_now_ms(l) - (until_ms > began_ms ? until_ms :
-	    began_ms));
+	stalled(l, loop_now(l->cast->loop) - later(until_ms, began_ms));
 	live_calls_turn(l);
 	live_rules_turn(l);
 	live_due_turn(l);
@@ -210,12 +216,6 @@ settle_ms(const struct live *l)
 	const struct history_head *h = &l->h->head;
 
 	return h->lease_ms + h->grace_ms + h->probe_ms;
-}
-
-static int64_t
-later(int64_t a_ms, int64_t b_ms)
-{
-	return a_ms > b_ms ? a_ms : b_ms;
 }
 
 /* When the last request is begun that the plan has a time for. */
