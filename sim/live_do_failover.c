@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: ISC */
 #include "live_private.h"
 
+#include <errno.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -332,9 +333,15 @@ live_do_rejoin(struct live *l, const struct live_due *d)
 	if (d->action->store < 0 || d->action->to < 0)
 		return;
 	s = &l->cast->stores[d->action->store];
-	if (s->down && (!live_store_gone(l, s) ||
-	    live_store_again(s, d->action->empty, d->action->older) != 0))
+	if (s->down && !live_store_gone(l, s)) {
+		live_cannot_again(l, s->server.plan->name, 0);
 		return;
+	}
+	if (s->down && live_store_again(s, d->action->empty,
+	    d->action->older) != 0) {
+		live_cannot_again(l, s->server.plan->name, errno);
+		return;
+	}
 	if (live_store_follow(s, d->action->to))
 		live_fired(l, d->action, s->server.plan->name, d->label);
 }

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: ISC */
 #include "live_private.h"
 
+#include <errno.h>
 #include <stdlib.h>
 #include <string.h>
 #include <time.h>
@@ -68,22 +69,17 @@ await_gone(struct live *l, struct live_gate *g)
 	return true;
 }
 
-/* That is our own failure: nothing can be said of what follows. */
-static void
-cannot_again(struct live *l, const struct live_gate *g)
-{
-	live_cut(l, "%s cannot be started again", g->instance.name);
-}
-
 static void
 restart(struct live *l, const struct live_due *d, struct live_gate *g)
 {
 	if (!g->down)
 		live_gate_kill(g);
-	if (await_gone(l, g) && live_gate_again(g) == 0)
-		live_fired(l, d->action, g->instance.name, d->label);
+	if (!await_gone(l, g))
+		live_cannot_again(l, g->instance.name, 0);
+	else if (live_gate_again(g) != 0)
+		live_cannot_again(l, g->instance.name, errno);
 	else
-		cannot_again(l, g);
+		live_fired(l, d->action, g->instance.name, d->label);
 }
 
 /* Only who waits at a label can be told to fail. */
@@ -213,7 +209,7 @@ shares(const struct live *l, const struct live_gate *g, int gate)
 	    gate == PLAN_NONE || l->cast->gates[gate].ledger == g->ledger);
 }
 
-static void
+static int
 new_boot(struct live *l, struct live_gate *g)
 {
 	char text[64];
@@ -221,7 +217,7 @@ new_boot(struct live *l, struct live_gate *g)
 	snprintf(text, sizeof text, "%08x-0000-4000-8000-%012llx\n",
 	    (unsigned)draw_bits(&l->draw),
 	    (unsigned long long)(draw_bits(&l->draw) >> 16));
-	(void)live_file_write(g->boot, text);
+	return live_file_write(g->boot, text);
 }
 
 /* What was synced is known: somebody looks. */
@@ -233,34 +229,63 @@ is_looked_at(const struct live_gate *g)
 	return disk != NULL && atomic_load(&disk->users) > 0;
 }
 
-/* Who has that ledger is on its host, whose disk is as it was synced. */
-void
-live_do_power_loss(struct live *l, const struct live_due *d)
+/* The first who has that ledger; NULL: nobody, or of one nobody knows what was
+   synced. */
+static struct live_gate *
+first_of(struct live *l, int gate)
 {
 	struct live_gate *g, *first = NULL;
-	const struct live_ledger *ledger;
-	bool gone = true;
 	size_t i;
 
 	for (i = 0; i < l->cast->gates_n; i++) {
 		g = &l->cast->gates[i];
-		if (!shares(l, g, d->action->gate))
+		if (!shares(l, g, gate))
 			continue;
 		if (!is_looked_at(g))
-			return;
+			return NULL;
 		first = first == NULL ? g : first;
-		live_gate_kill(g);
-		gone = await_gone(l, g) && gone;
-		new_boot(l, g);
 	}
-	if (first == NULL || !gone)
+	return first;
+}
+
+/* All of them are gone, and the host is another one. */
+static bool
+goes_dark(struct live *l, int gate)
+{
+	struct live_gate *g;
+	size_t i;
+
+	for (i = 0; i < l->cast->gates_n; i++) {
+		g = &l->cast->gates[i];
+		if (!shares(l, g, gate))
+			continue;
+		live_gate_kill(g);
+		if (!await_gone(l, g) || new_boot(l, g) != 0)
+			return false;
+	}
+	return true;
+}
+
+/* Who has that ledger is on its host, whose disk is as it was synced. */
+void
+live_do_power_loss(struct live *l, const struct live_due *d)
+{
+	struct live_gate *g, *first = first_of(l, d->action->gate);
+	const struct live_ledger *ledger;
+	size_t i;
+
+	if (first == NULL)
 		return;
 	ledger = &l->cast->ledgers[first->ledger];
-	if (live_folder_replace(ledger->shadow, ledger->folder) != 0)
+	if (!goes_dark(l, d->action->gate) ||
+	    live_folder_replace(ledger->shadow, ledger->folder) != 0) {
+		live_cannot_again(l, first->instance.name, 0);
 		return;
+	}
 	live_fired(l, d->action, first->instance.name, d->label);
-	for (i = 0; i < l->cast->gates_n; i++)
-		if (shares(l, &l->cast->gates[i], d->action->gate) &&
-		    live_gate_again(&l->cast->gates[i]) != 0)
-			cannot_again(l, &l->cast->gates[i]);
+	for (i = 0; i < l->cast->gates_n; i++) {
+		g = &l->cast->gates[i];
+		if (shares(l, g, d->action->gate) && live_gate_again(g) != 0)
+			live_cannot_again(l, g->instance.name, errno);
+	}
 }

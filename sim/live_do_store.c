@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: ISC */
 #include "live_private.h"
 
+#include <errno.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -65,14 +66,16 @@ restart(struct live *l, const struct live_due *d, struct live_store *s)
 {
 	if (!s->down) {
 		s->server.child.doomed = true;
+		s->down = true;
+		s->frozen = false;
 		server_kill(&s->server);
 	}
-	if (live_store_gone(l, s) && live_store_again(s, d->action->empty,
-	    d->action->older) == 0)
-		told(l, d, s);
+	if (!live_store_gone(l, s))
+		live_cannot_again(l, s->server.plan->name, 0);
+	else if (live_store_again(s, d->action->empty, d->action->older) != 0)
+		live_cannot_again(l, s->server.plan->name, errno);
 	else
-		live_note(l, s->server.plan->name, NULL,
-		    "it cannot be started again");
+		told(l, d, s);
 }
 
 static void

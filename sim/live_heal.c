@@ -41,8 +41,7 @@ heal_store(struct live *l, struct live_store *s)
 		server_thaw(&s->server);
 	s->frozen = s->lagging = false;
 	if (s->down && live_store_again(s, false, false) != 0)
-		live_cut(l, "%s cannot be started again: %s",
-		    s->server.plan->name, strerror(errno));
+		live_cannot_again(l, s->server.plan->name, errno);
 	else if (!s->down && s->full)
 		server_oom(&s->server, false);
 	s->full = false;
@@ -70,8 +69,7 @@ heal_gate(struct live *l, struct live_gate *g)
 		(void)instance_resume(&g->instance, PLAN_WHOLE);
 	g->paused = false;
 	if (g->down && live_gate_again(g) != 0)
-		live_cut(l, "%s cannot be started again: %s",
-		    g->instance.name, strerror(errno));
+		live_cannot_again(l, g->instance.name, errno);
 }
 
 /* What ends a fault, and operators' words, are still to come; no others. */

@@ -392,6 +392,9 @@ int64_t live_now_ms(const struct live *);	/* of the loop's clock */
    behind "the run was cut short:".  The first reason is kept. */
 void live_cut(struct live *, const char *format, ...)
     __attribute__((format(printf, 2, 3)));
+/* Cut: who was to be started again is not.  error: of errno; 0: who was there
+   before does not die, or has not left what is to be there. */
+void live_cannot_again(struct live *, const char *p, int error);
 /* label: "leak", "stall", or NULL; static. */
 void live_note(struct live *, const char *p, const char *label,
     const char *what);

@@ -45,6 +45,13 @@ live_cut(struct live *l, const char *format, ...)
 }
 
 void
+live_cannot_again(struct live *l, const char *p, int error)
+{
+	live_cut(l, "%s cannot be started again%s%s", p, error != 0 ? ": " :
+	    "", error != 0 ? strerror(error) : "");
+}
+
+void
 live_note(struct live *l, const char *p, const char *label, const char *what)
 {
 	struct history_event *e = history_add(l->h, HISTORY_NOTE,
