@@ -130,8 +130,8 @@ gained_ms(const struct preload_clock *clock, int64_t now_ns)
 	return ms * atomic_load(&clock->rate_ppm) / 1000000;
 }
 
-void
-live_clock(struct preload_clock *clock, const struct plan_action *a)
+static void
+turn_clock(struct preload_clock *clock, const struct plan_action *a)
 {
 	struct timespec now;
 	int64_t now_ns;
@@ -150,12 +150,21 @@ live_clock(struct preload_clock *clock, const struct plan_action *a)
 	atomic_fetch_add(&clock->changes, 1);
 }
 
+void
+live_clock_heal(struct preload_clock *clock)
+{
+	atomic_fetch_add(&clock->changes, 1);
+	atomic_store(&clock->rate_ppm, 0);
+	atomic_store(&clock->offset_ms, 0);
+	atomic_fetch_add(&clock->changes, 1);
+}
+
 /* It strikes when somebody is told a time by it. */
 static void
 set_clock(struct live *l, const struct live_due *d,
     struct preload_clock *clock)
 {
-	live_clock(clock, d->action);
+	turn_clock(clock, d->action);
 	live_watch(l, &(struct live_watch){
 		.action = d->action, .gate = d->action->gate,
 		.store = d->action->store, .label = d->label,

@@ -184,11 +184,11 @@ static void
 lag(struct live *l, const struct live_due *d, struct live_store *s)
 {
 	const struct plan_action *a = d->action;
+	bool lags = !plan_action_heals(a);
 
 	if (s->replication == NULL)
 		return;
-	s->lagging = !plan_action_heals(a);
-	if (s->lagging)
+	if (lags)
 		live_stream_watch(l, d, s);
 	if (a->freeze) {
 		net_stream_keep(s->replication, NET_STREAM_ALL);
@@ -196,7 +196,7 @@ lag(struct live *l, const struct live_due *d, struct live_store *s)
 		/* What is not read as a stream stands still as it is. */
 		if (!live_stream_is_read(s))
 			net_stop(s->replication, NET_REPLIES);
-	} else if (s->lagging)
+	} else if (lags)
 		net_slow(s->replication, a->ms);
 	else {
 		live_stream_let_go(l, s);

@@ -12,12 +12,8 @@
 static void
 heal_clock(struct live_map *map)
 {
-	struct preload_clock *clock = map->at;
-
-	if (clock == NULL)
-		return;
-	atomic_store(&clock->rate_ppm, 0);
-	atomic_store(&clock->offset_ms, 0);
+	if (map->at != NULL)
+		live_clock_heal(map->at);
 }
 
 static void
@@ -39,7 +35,7 @@ heal_store(struct live *l, struct live_store *s)
 	heal_clock(&s->clock);
 	if (s->frozen)
 		server_thaw(&s->server);
-	s->frozen = s->lagging = false;
+	s->frozen = false;
 	if (s->down && live_store_again(s, false, false) != 0)
 		live_cannot_again(l, s->server.plan->name, errno);
 	else if (!s->down && s->full)
@@ -51,7 +47,7 @@ heal_store(struct live *l, struct live_store *s)
 static void
 heal_failover(struct live *l, struct live_store *s)
 {
-	if (s->server.plan->replica_of == s->follows)
+	if (l->cut || s->server.plan->replica_of == s->follows)
 		return;
 	if (!live_store_follow(s, s->follows))
 		live_cut(l, "%s does not follow", s->server.plan->name);
@@ -140,6 +136,8 @@ live_heal(struct live *l)
 		await_all(l);
 	for (i = 0; i < l->cast->stores_n; i++)
 		heal_failover(l, &l->cast->stores[i]);
+	if (l->cut)
+		return;
 	e = history_add(l->h, HISTORY_HEAL, live_now_ns(l), "-");
 	e->what = "all faults end";
 }

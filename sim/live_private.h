@@ -49,7 +49,7 @@ struct live_store {
 	struct server server;
 	struct net *replication;	/* from it to its master; or NULL */
 	struct live_map clock;
-	bool down, frozen, lagging, full;
+	bool down, frozen, full;
 	int follows;		/* whom; PLAN_NONE: nobody */
 	int64_t stream_from;	/* its offset when its link began to be read */
 };
@@ -359,9 +359,9 @@ void live_due_maybe(struct live *);
 /* At the end: those that were refused to the last. */
 void live_due_end(struct live *);
 void live_do_gate(struct live *, const struct live_due *);
-/* A clock is set, or goes at another pace. */
-void live_clock(struct preload_clock *, const struct plan_action *);
 void live_do_clock(struct live *, const struct live_due *);
+/* It says the machine's time again. */
+void live_clock_heal(struct preload_clock *);
 void live_do_net(struct live *, const struct live_due *);
 void live_do_store(struct live *, const struct live_due *);
 void live_do_failover(struct live *, const struct live_due *);
