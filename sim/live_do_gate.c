@@ -88,10 +88,8 @@ fail(struct live *l, const struct live_due *d, struct live_gate *g)
 {
 	int error = plan_errno(d->action->word);
 
-	if (d->stop == 0 || error == 0)
-		return;
-	stops_fail(l->cast->stops, d->stop, error);
-	live_fired(l, d->action, g->instance.name, d->label);
+	if (error != 0 && stops_fail(l->cast->stops, d->stop, error))
+		live_fired(l, d->action, g->instance.name, d->label);
 }
 
 /* --- its disk and its clock ----------------------------------------------- */

@@ -153,15 +153,17 @@ stops_go(struct stops *s, unsigned id)
 		say(t, "go");
 }
 
-void
+bool
 stops_fail(struct stops *s, unsigned id, int error)
 {
 	struct thread *t = waiting(s, id);
 	char word[20];
 
+	if (t == NULL)
+		return false;
 	snprintf(word, sizeof word, "fail %d", error);
-	if (t != NULL)
-		say(t, word);
+	say(t, word);
+	return true;
 }
 
 void

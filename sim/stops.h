@@ -26,11 +26,12 @@ struct stop {			/* one that waits for its word */
 };
 
 /* The user gives the word by stops_go or its like, at once or later; if it ends
-   meanwhile, nothing need be said. */
+   meanwhile, nothing need be said.  stops_fail: false: nobody waits there, for
+   instance because he has had his word. */
 struct stops *stops_open(struct loop *, const char *path,
     void (*reached)(void *arg, const struct stop *), void *arg);
 void stops_go(struct stops *, unsigned id);
-void stops_fail(struct stops *, unsigned id, int error);
+bool stops_fail(struct stops *, unsigned id, int error);
 void stops_all_go(struct stops *);	/* now and from now on */
 size_t stops_waiting(const struct stops *);
 void stops_close(struct stops *);

@@ -96,10 +96,13 @@ test_words(void)
 	pid = come_to("program.spawn", "-");
 	await_one(before + 2);
 	is(seen.key, "none", "a point need not be of a key");
-	stops_fail(seen.stops, seen.last.id, ENOSPC);
+	ok(stops_fail(seen.stops, seen.last.id, ENOSPC) &&
+	    !stops_fail(seen.stops, seen.last.id, EIO) &&
+	    !stops_fail(seen.stops, 0, EIO), "one who waits can be told to "
+	    "fail, once");
 	status = ended(pid);
 	ok(WIFEXITED(status) && WEXITSTATUS(status) == ENOSPC,
-	    "it may be told to fail");
+	    "and does");
 	stops_go(seen.stops, seen.last.id);
 	stops_go(seen.stops, 0);
 	is_int((long)stops_waiting(seen.stops), 0,
