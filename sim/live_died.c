@@ -5,6 +5,8 @@
 #include <stdio.h>
 #include <string.h>
 
+#define MS_NS 1000000
+
 /*
  * Who ended though nobody wanted it, besides those that are children of ours:
  * the kernel kills for want of memory whom it likes.
@@ -58,7 +60,7 @@ live_died_line(struct live_gate *g, const char *text, size_t len)
 	died(g->cast->run, g->instance.name, why);
 }
 
-/* --- programs ------------------------------------------------------------- */
+/* --- programs, by their journal ------------------------------------------- */
 
 static bool
 may_end_a_program(const struct plan_action *a)
@@ -125,20 +127,88 @@ is_there(pid_t pid)
 	return child_stat(pid, &st) && st.state != 'Z' && st.state != 'X';
 }
 
-void
-live_died_programs(struct live *l)
+/* false: it says of none that it was cut off, or that means nothing. */
+static bool
+journal_tells(struct live *l)
 {
 	const struct history_event *e;
 	size_t i, n = l->h->n;
+	bool told = false;
 
-	if (plan_may(l->plan))
-		return;
-	for (i = 0; i < n; i++) {
+	for (i = 0; i < n && !plan_may(l->plan); i++) {
 		e = &l->h->events[i];
-		if (e->kind == HISTORY_EFFECT && strcmp(e->ph, "begin") == 0 &&
-		    !is_there((pid_t)e->pid) && !has_ended(l->h, i))
-			died(l, e->p, "it was cut off");
+		if (e->kind != HISTORY_EFFECT || strcmp(e->ph, "begin") != 0 ||
+		    is_there((pid_t)e->pid) || has_ended(l->h, i))
+			continue;
+		died(l, e->p, "it was cut off");
+		told = true;
 	}
+	return told;
+}
+
+/* --- and by what their clients were told ---------------------------------- */
+
+static bool
+came_to_its_end(const struct history *h, int a)
+{
+	size_t i;
+
+	for (i = 0; i < h->n; i++)
+		if (h->events[i].kind == HISTORY_EFFECT &&
+		    h->events[i].a == a &&
+		    strcmp(h->events[i].ph, "end") == 0)
+			return true;
+	return false;
+}
+
+static int64_t
+began_ns(const struct history *h, int a)
+{
+	size_t i;
+
+	for (i = 0; i < h->n; i++)
+		if (h->events[i].kind == HISTORY_INV && h->events[i].a == a)
+			return h->events[i].t_ns;
+	return 0;
+}
+
+/* Its client is told that nobody knows, long before the program's limit. */
+static bool
+is_lost(const struct history *h, const struct history_event *ret)
+{
+	return ret->kind == HISTORY_RET && ret->how == OUTCOME_WHOLE &&
+	    ret->class == OUTCOME_INFO && ret->mark != NULL &&
+	    strcmp(ret->mark, "unknown") == 0 && (h->head.limit_ms == 0 ||
+	    ret->t_ns < began_ns(h, ret->a) + h->head.limit_ms * MS_NS) &&
+	    !came_to_its_end(h, ret->a);
+}
+
+/*
+ * This finds one that did not come to its first line, and one of a plan that
+ * may end a program but has done nothing.  What a client is told may be wrong:
+ * so it cuts the run, and what does not hold in it is said nevertheless.
+ */
+static void
+clients_tell(struct live *l)
+{
+	const struct history *h = l->h;
+	size_t i;
+
+	if (l->touched || l->plan->handler.effect == PLAN_EXTERNAL ||
+	    h->head.handler_fails)
+		return;
+	for (i = 0; i < h->n && !l->cut; i++)
+		if (is_lost(h, &h->events[i]))
+			live_cut(l, "the program of try %d came to no end, "
+			    "and the plan had nothing to do with it",
+			    h->events[i].a);
+}
+
+void
+live_died_programs(struct live *l)
+{
+	if (!journal_tells(l))
+		clients_tell(l);
 }
 
 /* --- the kernel ----------------------------------------------------------- */

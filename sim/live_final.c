@@ -8,7 +8,6 @@
 #include <string.h>
 
 #define LISTED (4 << 20)
-#define MS_NS 1000000
 #define DIGITS 16		/* of a key in a list */
 #define SOME_DESCRIPTORS 16	/* pools may be fuller than before */
 
@@ -214,63 +213,7 @@ effects(struct live *l)
 		live_cut(l, "%s", wrong);
 }
 
-/* --- who ended, and nobody had asked for it ------------------------------- */
-
-static bool
-came_to_its_end(const struct history *h, int a)
-{
-	size_t i;
-
-	for (i = 0; i < h->n; i++)
-		if (h->events[i].kind == HISTORY_EFFECT &&
-		    h->events[i].a == a &&
-		    strcmp(h->events[i].ph, "end") == 0)
-			return true;
-	return false;
-}
-
-static int64_t
-began_ns(const struct history *h, int a)
-{
-	size_t i;
-
-	for (i = 0; i < h->n; i++)
-		if (h->events[i].kind == HISTORY_INV && h->events[i].a == a)
-			return h->events[i].t_ns;
-	return 0;
-}
-
-/* Its client is told that nobody knows, long before the program's limit. */
-static bool
-is_lost(const struct history *h, const struct history_event *ret)
-{
-	return ret->kind == HISTORY_RET && ret->how == OUTCOME_WHOLE &&
-	    ret->class == OUTCOME_INFO && ret->mark != NULL &&
-	    strcmp(ret->mark, "unknown") == 0 && (h->head.limit_ms == 0 ||
-	    ret->t_ns < began_ns(h, ret->a) + h->head.limit_ms * MS_NS) &&
-	    !came_to_its_end(h, ret->a);
-}
-
-/*
- * A program that ended in the middle, where neither the plan nor an action had
- * anything to do with it: it was killed from outside, or could not go on.  Of
- * a run in which something was done nobody can say so.
- */
-static void
-programs(struct live *l)
-{
-	const struct history *h = l->h;
-	size_t i;
-
-	if (l->touched || l->plan->handler.effect == PLAN_EXTERNAL ||
-	    h->head.handler_fails)
-		return;
-	for (i = 0; i < h->n && !l->cut; i++)
-		if (is_lost(h, &h->events[i]))
-			live_cut(l, "the program of try %d came to no end, "
-			    "and the plan had nothing to do with it",
-			    h->events[i].a);
-}
+/* --- all of it ------------------------------------------------------------ */
 
 /* What is under way when a run is cut is no leak, and what stands in a ledger
    then is no end. */
@@ -293,5 +236,4 @@ live_final(struct live *l)
 	effects(l);
 	live_died_programs(l);
 	live_died_oom(l);
-	programs(l);
 }

@@ -407,8 +407,9 @@ void live_hear_sentinels(struct live_cast *);
 /*
  * Ends that nobody wanted, which make a run inconclusive (live_died.c): of a
  * lobby or a keeper, as a line of its instance tells it; at the end, of
- * programs whose journal breaks off where nothing of the plan ends one; and
- * what the kernel has killed since the begin.
+ * programs, whose journal breaks off or whose clients are told that nobody
+ * knows, where nothing of the plan ends one; and what the kernel has killed
+ * since the begin.
  */
 void live_died_line(struct live_gate *, const char *text, size_t len);
 void live_died_programs(struct live *);

@@ -170,6 +170,12 @@ static const struct cut {
 	    "holds = { 'at_most_once' }", SERVICE_MS,
 	    "at = 100, quiet = 200" }, NOTHING,
 	  CUT_SHORT "of the plan's requests 1 come later" },
+	{ { "a store that cannot be started again", LEDGER, ONE,
+	    "sim.on(sim.at(50), sim.store.kill('a')), sim.on(sim.at(200), "
+	    "sim.store.restart('a', { older = true })), sim.on(sim.at(400), "
+	    "sim.store.save('a'))", "holds = { 'at_most_once' }", SERVICE_MS,
+	    QUIET }, NOTHING,
+	  CUT_SHORT "a cannot be started again: No such file" },
 	{ { "a program that outlasts it", LEDGER,
 	    "sim.script { { at = 0, client = 'c1', timeout = 100, send = { "
 	    "key = 'k' } } }", "", "holds = { 'at_most_once' }", 8000,
