@@ -423,10 +423,19 @@ void live_final(struct live *);
 /* Leases that ended while their program ran. */
 void live_leases(struct live *);
 
-/* --- the run (live.c) ----------------------------------------------------- */
+/* --- the run (live.c, live_turn.c, live_end.c) ---------------------------- */
 
 bool live_stopped(void);	/* somebody wants all of it to end */
 /* One turn of everything; waits at most until then. */
 void live_turn(struct live *, int64_t until_ms);
+/* Cut, if there is none on the disk; now and then, or once room_ms is 0. */
+void live_look_for_room(struct live *);
+/* What an instance may need to see that all is well, and to settle a key. */
+int64_t live_settle_ms(const struct live *);
+/* Once faults have ended: until nobody asks any more, then what a simulator
+   asks, then what can only be told at the end. */
+void live_calm_down(struct live *);
+void live_audit(struct live *);
+void live_finish(struct live *);
 
 #endif
