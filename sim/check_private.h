@@ -138,8 +138,6 @@ bool check_fault_reaches(const struct check_view *, const struct check_key *,
    from then on was read, unless it makes a store forget that.  NULL: none. */
 const struct check_fault *check_fault_reached(const struct check_view *,
     const struct check_key *, int64_t from_ns, int64_t to_ns);
-/* When the first final answer from then on had been read; INT64_MAX: never. */
-int64_t check_key_done_ns(const struct check_key *, int64_t from_ns);
 /* "store.flush": what a server has acknowledged may be gone. */
 bool check_act_forgets(const char *act);
 

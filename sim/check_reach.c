@@ -92,8 +92,9 @@ check_fault_reaches(const struct check_view *v, const struct check_key *key,
 	    may_have_owned(v, key, gate, fault);
 }
 
-int64_t
-check_key_done_ns(const struct check_key *key, int64_t from_ns)
+/* When the first final answer from then on had been read; INT64_MAX: never. */
+static int64_t
+done_ns_of(const struct check_key *key, int64_t from_ns)
 {
 	int64_t done_ns = INT64_MAX;
 	const struct check_try *try;
@@ -114,7 +115,7 @@ check_fault_reached(const struct check_view *v, const struct check_key *key,
 {
 	const struct check_fault *fault = v->faults;
 	const struct check_fault *end = fault + v->faults_n;
-	int64_t done_ns = check_key_done_ns(key, from_ns);
+	int64_t done_ns = done_ns_of(key, from_ns);
 
 	for (; fault < end && fault->from_ns <= to_ns; fault++)
 		if (fault->until_ns >= from_ns && (fault->from_ns < done_ns ||

@@ -106,8 +106,8 @@ empty(int fd, dev_t device, unsigned depth)
 	return error;
 }
 
-int
-folder_empty(int fd)
+static int
+empty_it(int fd)
 {
 	struct stat st;
 
@@ -123,7 +123,7 @@ folder_remove(const char *path)
 
 	if (fd == -1)
 		return errno == ENOENT ? 0 : -1;
-	if (folder_empty(fd) == -1)
+	if (empty_it(fd) == -1)
 		failed(&error);
 	close(fd);
 	if (rmdir(path) == -1)

@@ -10,7 +10,6 @@
  */
 int folder_make(const char *path);	/* and those that it is in; one that
 					   is there is good */
-int folder_empty(int fd);		/* of a folder: all that is in it */
 int folder_remove(const char *path);	/* it is not there: 0 too */
 
 /* Files and folders of `from` into `to`, which is made, mode 0700; what is

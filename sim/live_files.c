@@ -101,12 +101,6 @@ copy_end(const char *from, const char *to, off_t max)
 	return status;
 }
 
-int
-live_file_copy(const char *from, const char *to)
-{
-	return copy_end(from, to, INT64_MAX);
-}
-
 /* --- folders -------------------------------------------------------------- */
 
 /* The next regular file of a folder, as a path; false: there is none. */
@@ -154,7 +148,7 @@ live_folder_replace(const char *from, const char *to)
 		return -1;
 	while (status == 0 && next_file(dir, from, &name, path, sizeof path)) {
 		snprintf(copy, sizeof copy, "%s/%s", to, name);
-		status = live_file_copy(path, copy);
+		status = copy_end(path, copy, INT64_MAX);
 	}
 	closedir(dir);
 	return status;

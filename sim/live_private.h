@@ -272,9 +272,7 @@ bool live_cast_await(struct live_cast *, int64_t wait_ms);
 bool live_store_level(struct live_store *, int64_t wait_ms);
 /* All replicas are, and their links read from here on. */
 bool live_streams_begin(struct live_cast *, int64_t wait_ms);
-/* Its link is read (net_stream_read), or now is; false: it is not level, or not
-   behind its link. */
-bool live_stream_read(struct live_store *, int64_t wait_ms);
+/* Its link is read (net_stream_read). */
 bool live_stream_is_read(const struct live_store *);
 /* It is a fault once a write has come to its link. */
 void live_stream_watch(struct live *, const struct live_due *,
@@ -289,7 +287,6 @@ bool live_stream_arrived(struct live_store *, int64_t wait_ms);
 /* --- files (live_files.c) ------------------------------------------------- */
 
 int live_file_write(const char *path, const char *text);
-int live_file_copy(const char *from, const char *to);
 /* Files of `from`, not those in folders, are what `to` has, and no others. */
 int live_folder_replace(const char *from, const char *to);
 /* Logs, configurations and journals below `from`, to the folder `to`. */

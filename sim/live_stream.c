@@ -45,8 +45,10 @@ live_store_level(struct live_store *s, int64_t wait_ms)
 
 /* --- what is on its way --------------------------------------------------- */
 
-bool
-live_stream_read(struct live_store *s, int64_t wait_ms)
+/* Its link is read, or now is; false: it is not level, or not behind its
+   link. */
+static bool
+read_link(struct live_store *s, int64_t wait_ms)
 {
 	struct server_stream there;
 	struct net_counts counts;
@@ -78,7 +80,7 @@ live_stream_watch(struct live *l, const struct live_due *d,
 {
 	struct net_counts counts;
 
-	(void)live_stream_read(s, READ_MS);
+	(void)read_link(s, READ_MS);
 	(void)net_stream_counts(s->replication, &counts);
 	live_watch(l, &(struct live_watch){
 		.action = d->action, .gate = PLAN_NONE,
@@ -163,7 +165,7 @@ live_streams_begin(struct live_cast *cast, int64_t wait_ms)
 		if (!live_store_level(s, wait_ms))
 			return false;
 		/* Under a sentinel it may go past its link. */
-		if (live_stream_read(s, wait_ms))
+		if (read_link(s, wait_ms))
 			net_stream_keep(s->replication,
 			    to_be_lost(cast->plan, s));
 	}

@@ -157,8 +157,8 @@ band(struct idem_buf *out, const struct chart *c, size_t row)
 	    c->width, foot - top, top, c->width, foot, c->width);
 }
 
-void
-report_svg_lanes(struct idem_buf *out, const struct chart *c)
+static void
+put_lanes(struct idem_buf *out, const struct chart *c)
 {
 	size_t i;
 
@@ -182,7 +182,7 @@ report_svg(struct idem_buf *out, const struct chart *c)
 	    "role=\"img\" aria-label=\"Space-time diagram: %zu events on %zu "
 	    "lanes. The list beside it and the table below say the same in "
 	    "words.\">\n", c->width, c->height, c->n, c->lanes_n);
-	report_svg_lanes(out, c);
+	put_lanes(out, c);
 	report_svg_leases(out, c);
 	report_svg_spans(out, c);
 	report_svg_arrows(out, c);

@@ -15,9 +15,8 @@
 void report_svg_heads(struct idem_buf *, const struct chart *);
 void report_svg(struct idem_buf *, const struct chart *);
 
-/* Layers, from below to above. */
-void report_svg_lanes(struct idem_buf *, const struct chart *);
-/* To be pointed at: of the lanes' layer, over their bands. */
+/* Layers, from below to above, over the lanes.  Rows are there to be pointed
+   at: of the lanes' layer, over their bands. */
 void report_svg_rows(struct idem_buf *, const struct chart *);
 void report_svg_spans(struct idem_buf *, const struct chart *);
 void report_svg_leases(struct idem_buf *, const struct chart *);

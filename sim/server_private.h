@@ -47,8 +47,7 @@ struct server_talk {
 };
 
 void server_talk_open(struct server_talk *, const struct server *);
-/* Put one more command to be sent; the words may have any bytes. */
-void server_talk_put(struct server_talk *, const struct idem_bytes *, size_t n);
+/* Put one more command to be sent. */
 void server_talk_words(struct server_talk *, const char *const *words);
 /* The next reply, whole; good until the next call.  len 0: t->wrong. */
 struct idem_bytes server_talk_get(struct server_talk *);

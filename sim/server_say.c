@@ -12,7 +12,6 @@
 #include <unistd.h>
 
 #define SAY_MS 1000
-#define WORDS_MAX 64
 #define REPLY_MAX (64u * 1024 * 1024)
 
 static int64_t
@@ -52,27 +51,18 @@ server_talk_open(struct server_talk *t, const struct server *s)
 }
 
 void
-server_talk_put(struct server_talk *t, const struct idem_bytes *words, size_t n)
-{
-	size_t i;
-
-	idem_buf_printf(&t->out, "*%zu\r\n", n);
-	for (i = 0; i < n; i++) {
-		idem_buf_printf(&t->out, "$%zu\r\n", words[i].len);
-		idem_buf_append(&t->out, words[i].at, words[i].len);
-		idem_buf_text(&t->out, "\r\n");
-	}
-}
-
-void
 server_talk_words(struct server_talk *t, const char *const *words)
 {
-	struct idem_bytes bytes[WORDS_MAX];
-	size_t n;
+	size_t n = 0, i;
 
-	for (n = 0; n < WORDS_MAX && words[n] != NULL; n++)
-		bytes[n] = idem_bytes_text(words[n]);
-	server_talk_put(t, bytes, n);
+	while (words[n] != NULL)
+		n++;
+	idem_buf_printf(&t->out, "*%zu\r\n", n);
+	for (i = 0; i < n; i++) {
+		idem_buf_printf(&t->out, "$%zu\r\n", strlen(words[i]));
+		idem_buf_text(&t->out, words[i]);
+		idem_buf_text(&t->out, "\r\n");
+	}
 }
 
 static void
