@@ -95,6 +95,11 @@ uint64_t idemsim_some_seed(void);
 /* Of a run's number, from 1.  The first run has the seed as it was given: so is
    one run done again. */
 uint64_t idemsim_seed_of(uint64_t seed, unsigned run);
+struct world;
+/* NULL: it can be carried out there.  missing: it could be, but what it needs
+   is not installed here. */
+const char *idemsim_why_not(const struct world *, const struct plan *,
+    bool *missing);
 
 /* --- verdicts (idemsim_judge.c) ------------------------------------------- */
 

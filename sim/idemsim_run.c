@@ -241,19 +241,31 @@ run_all(struct session *s, const struct idemsim_point *at,
 	p->wall_ms = now_ms() - began;
 }
 
-static const char *
-why_not(struct session *s, const struct plan *plan)
+const char *
+idemsim_why_not(const struct world *world, const struct plan *plan,
+    bool *missing)
 {
 	const char *why;
 
-	if ((plan->modes & s->world->bit) == 0)
+	*missing = false;
+	if ((plan->modes & world->bit) == 0)
 		return "it is of the model only, and there is none yet: its "
 		    "modes do not have live";
-	why = s->world->cannot(plan);
+	why = world->cannot(plan);
 	if (why != NULL)
 		return why;
-	why = s->world->missing(plan);
-	if (why != NULL && s->o->require_live) {
+	why = world->missing(plan);
+	*missing = why != NULL;
+	return why;
+}
+
+static const char *
+why_not(struct session *s, const struct plan *plan)
+{
+	bool missing;
+	const char *why = idemsim_why_not(s->world, plan, &missing);
+
+	if (missing && s->o->require_live) {
 		fprintf(stderr, "idemsim: %s: %s\n", plan->name, why);
 		s->missing = true;
 	}

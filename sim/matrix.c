@@ -185,17 +185,18 @@ static bool
 prepare(struct job *job, const struct plan *plan, struct matrix_cell *c,
     enum matrix_deploy d, enum matrix_fault f)
 {
-	const char *why = job->world->cannot(plan);
+	bool missing;
+	const char *why = idemsim_why_not(job->world, plan, &missing);
 
 	c->here = true;
 	c->promised = matrix_promised(d, f);
 	if (why == NULL)
-		why = job->world->missing(plan);
-	if (why == NULL)
 		return true;
-	if (c->skipped == NULL)
+	if (c->skipped == NULL) {
+		fprintf(stderr, "idemsim: %s: %s\n", plan->name, why);
 		c->skipped = arena_text(&c->arena, why);
-	job->missing = true;
+	}
+	job->missing = job->missing || missing;
 	return false;
 }
 

@@ -276,6 +276,8 @@ matrix_text(struct matrix *m, FILE *out)
 	if (matrix_broken(m) > 0)
 		fprintf(out, "\nIn %zu cells a promise was broken.\n",
 		    matrix_broken(m));
+	else if (matrix_run(m) == 0)
+		fputs("Nothing was run.\n", out);
 	else
 		fprintf(out, "No promise was broken%s.\n", matrix_open(m) > 0 ?
 		    ", as far as anything can be said" : "");

@@ -102,6 +102,12 @@ has json '"says_nothing": "it never came' "in the JSON too"
 ! grep -q '^No promise was broken\.$' out
 ok $? "and it is not taken for a good end"
 
+sed 's/modes = { "live" }/modes = { "model" }/; s/ *explore = {.*},$//' "$plan" >model.lua
+run 2 "a cell that is of the model only is not run" --require live \
+    --only 'script, none' model.lua
+has err '^idemsim: script, none: it is of the model only' "and why is said"
+has out '^Nothing was run\.$' "and not that all went well"
+
 run 64 "a scenario that is not there is a mistake" none.lua
 
 echo "1..$count"
