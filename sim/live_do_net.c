@@ -248,7 +248,7 @@ replication(struct live *l, const struct live_due *d, struct live_store *s)
 /* --- all of them ---------------------------------------------------------- */
 
 static bool
-is_of_link(const struct plan_action *a)
+is_net(const struct plan_action *a)
 {
 	return a->kind >= PLAN_NET_DROP && a->kind <= PLAN_NET_HEAL;
 }
@@ -259,7 +259,7 @@ live_do_net(struct live *l, const struct live_due *d)
 	const struct plan_action *a = d->action;
 	size_t i;
 
-	if (is_of_link(a) && a->gate == PLAN_NONE) {
+	if (is_net(a) && a->gate == PLAN_NONE) {
 		if (a->store >= 0)
 			replication(l, d, &l->cast->stores[a->store]);
 		return;
