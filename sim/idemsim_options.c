@@ -356,5 +356,6 @@ idemsim_options(struct idemsim_options *o, int argc, char **argv)
 			return false;
 	o->names = argv + optind;
 	o->names_n = argc - optind;
-	return true;
+	return !o->quick || o->runs == 0 || wrong("--quick", "--runs",
+	    "it is one run; leave one of them out");
 }
