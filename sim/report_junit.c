@@ -114,7 +114,8 @@ report_junit_end(const struct report *r, const struct idem_buf *cases,
 	    "time=\"%" PRId64 ".%03" PRId64 "\">\n", r->done, failures,
 	    counts[JUDGE_INCONCLUSIVE], counts[JUDGE_SKIP], wall_ms / 1000,
 	    wall_ms % 1000);
-	fwrite(cases->at, 1, cases->len, file);
+	if (cases->len > 0)	/* else it has no text: interrupted at once */
+		fwrite(cases->at, 1, cases->len, file);
 	fputs(" </testsuite>\n</testsuites>\n", file);
 	written = fflush(file) == 0 && !ferror(file);
 	return fclose(file) == 0 && written ? 0 : -1;
