@@ -3,34 +3,7 @@
 #
 # idemsim's commands, options, output and exit statuses.
 
-top_builddir=${top_builddir:-.}
-build=$(cd "$top_builddir" && pwd) || exit 1
-idemsim=${IDEMSIM:-$build/idemsim}
-IDEMSIM_LIBEXEC=${IDEMSIM_LIBEXEC:-$build}
-export IDEMSIM_LIBEXEC
-count=0
-failed=0
-
-if [ ! -x "$idemsim" ]; then
-	echo '1..0 # SKIP idemsim was not built'
-	exit 0
-fi
-dir=$(mktemp -d "${TMPDIR:-/tmp}/t_idemsim.XXXXXX") || exit 1
-trap 'rm -rf "$dir"' EXIT
-TMPDIR=$dir
-export TMPDIR
-cd "$dir" || exit 1
-
-ok() {
-	count=$((count + 1))
-	if [ "$1" = 0 ]; then
-		echo "ok $count - $2"
-	else
-		echo "not ok $count - $2"
-		head -n 40 out err 2>/dev/null | sed 's/^/# /'
-		failed=1
-	fi
-}
+. "${top_srcdir:-$(dirname "$0")/..}/tests/idemsim.sh"
 
 # run STATUS SENTENCE ARGUMENT...: it ends so.
 run() {
@@ -255,7 +228,7 @@ fi
 # left: folders of runs, and processes that bear the mark of one in ours.
 left() {
 	{
-		find "$dir" -maxdepth 1 -type d -name 'idemsim-*' ! -name '*out'
+		find "$dir/tmp" -maxdepth 1 -type d -name 'idemsim-*'
 		grep -lsz "^IDEMSIM_RUN=.*" /proc/[0-9]*/environ 2>/dev/null |
 		    xargs -r grep -lsz "$dir" 2>/dev/null
 	} | wc -l

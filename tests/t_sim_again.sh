@@ -4,36 +4,7 @@
 # idemsim check says of a stored history what the run said, whatever that was;
 # and what is no history, or was cut or damaged, is refused with its line.
 
-top_srcdir=${top_srcdir:-$(dirname "$0")/..}
-top_builddir=${top_builddir:-.}
-src=$(cd "$top_srcdir" && pwd) || exit 1
-build=$(cd "$top_builddir" && pwd) || exit 1
-idemsim=${IDEMSIM:-$build/idemsim}
-IDEMSIM_LIBEXEC=${IDEMSIM_LIBEXEC:-$build}
-export IDEMSIM_LIBEXEC
-count=0
-failed=0
-
-if [ ! -x "$idemsim" ]; then
-	echo '1..0 # SKIP idemsim was not built'
-	exit 0
-fi
-dir=$(mktemp -d "${TMPDIR:-/tmp}/t_sim_again.XXXXXX") || exit 1
-trap 'rm -rf "$dir"' EXIT
-TMPDIR=$dir
-export TMPDIR
-cd "$dir" || exit 1
-
-ok() {
-	count=$((count + 1))
-	if [ "$1" = 0 ]; then
-		echo "ok $count - $2"
-	else
-		echo "not ok $count - $2"
-		cat tap out err 2>/dev/null | head -n 60 | sed 's/^/# /'
-		failed=1
-	fi
-}
+. "${top_srcdir:-$(dirname "$0")/..}/tests/idemsim.sh"
 
 # --- the same verdict ----------------------------------------------------------
 

@@ -9,33 +9,8 @@
 # Two kinds: faults whose moment never comes, and whole injectors that are dead: an
 # idemd without labels, a preloaded library that does nothing.
 
-top_builddir=${top_builddir:-.}
-build=$(cd "$top_builddir" && pwd) || exit 1
-idemsim=${IDEMSIM:-$build/idemsim}
-libexec=${IDEMSIM_LIBEXEC:-$build}
-count=0
-failed=0
-
-if [ ! -x "$idemsim" ]; then
-	echo '1..0 # SKIP idemsim was not built'
-	exit 0
-fi
-dir=$(mktemp -d "${TMPDIR:-/tmp}/t_sim_inert.XXXXXX") || exit 1
-trap 'rm -rf "$dir"' EXIT
-TMPDIR=$dir
-export TMPDIR
-cd "$dir" || exit 1
-
-ok() {
-	count=$((count + 1))
-	if [ "$1" = 0 ]; then
-		echo "ok $count - $2"
-	else
-		echo "not ok $count - $2"
-		sed 's/^/# /' out err | head -n 60
-		failed=1
-	fi
-}
+. "${top_srcdir:-$(dirname "$0")/..}/tests/idemsim.sh"
+libexec=$IDEMSIM_LIBEXEC
 
 # run LIBEXEC FILE
 run() {

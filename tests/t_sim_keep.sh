@@ -4,34 +4,7 @@
 # What --keep keeps of test points that pass, that an interrupt is no verdict,
 # and that nothing is left behind of a run that could not be.
 
-top_builddir=${top_builddir:-.}
-build=$(cd "$top_builddir" && pwd) || exit 1
-idemsim=${IDEMSIM:-$build/idemsim}
-IDEMSIM_LIBEXEC=${IDEMSIM_LIBEXEC:-$build}
-export IDEMSIM_LIBEXEC
-count=0
-failed=0
-
-if [ ! -x "$idemsim" ]; then
-	echo '1..0 # SKIP idemsim was not built'
-	exit 0
-fi
-dir=$(mktemp -d "${TMPDIR:-/tmp}/t_sim_keep.XXXXXX") || exit 1
-trap 'rm -rf "$dir"' EXIT
-mkdir "$dir/tmp" && cd "$dir" || exit 1
-TMPDIR=$dir/tmp
-export TMPDIR
-
-ok() {
-	count=$((count + 1))
-	if [ "$1" = 0 ]; then
-		echo "ok $count - $2"
-	else
-		echo "not ok $count - $2"
-		sed 's/^/# /' out err | head -n 60
-		failed=1
-	fi
-}
+. "${top_srcdir:-$(dirname "$0")/..}/tests/idemsim.sh"
 
 # scenario NAME SERVICE-MS CLIENTS
 scenario() {

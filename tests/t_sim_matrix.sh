@@ -3,44 +3,13 @@
 #
 # idemsim matrix: its tables, files and exit statuses, on few of its cells.
 
-top_srcdir=${top_srcdir:-.}
-top_builddir=${top_builddir:-.}
-source=$(cd "$top_srcdir" && pwd) || exit 1
-build=$(cd "$top_builddir" && pwd) || exit 1
-idemsim=${IDEMSIM:-$build/idemsim}
-IDEMSIM_LIBEXEC=${IDEMSIM_LIBEXEC:-$build}
-export IDEMSIM_LIBEXEC
-plan=$source/scenarios/matrix/matrix.lua
-count=0
-failed=0
-
-for program in "$idemsim" "$build/idemd-sim"; do
-	if [ ! -x "$program" ]; then
-		echo "1..0 # SKIP $program was not built"
-		exit 0
-	fi
-done
+. "${top_srcdir:-$(dirname "$0")/..}/tests/idemsim.sh"
+plan=$src/scenarios/matrix/matrix.lua
 PATH=$PATH:/usr/local/sbin:/usr/sbin:/sbin
 if ! command -v redis-server >/dev/null; then
 	echo '1..0 # SKIP there is no redis-server'
 	exit 0
 fi
-dir=$(mktemp -d "${TMPDIR:-/tmp}/t_sim_matrix.XXXXXX") || exit 1
-trap 'rm -rf "$dir"' EXIT
-TMPDIR=$dir
-export TMPDIR
-cd "$dir" || exit 1
-
-ok() {
-	count=$((count + 1))
-	if [ "$1" = 0 ]; then
-		echo "ok $count - $2"
-	else
-		echo "not ok $count - $2"
-		head -n 60 out err 2>/dev/null | sed 's/^/# /'
-		failed=1
-	fi
-}
 
 # run STATUS SENTENCE ARGUMENT...: it ends so.
 run() {
