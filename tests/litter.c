@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: ISC */
 #include "litter.h"
 
+#include <dirent.h>
 #include <fcntl.h>
 #include <signal.h>
 #include <stdio.h>
@@ -110,3 +111,17 @@ const struct child_role litter_roles[] = {
 	{ "rest", child_rig_rest }
 };
 const size_t litter_roles_n = sizeof litter_roles / sizeof *litter_roles;
+
+int
+litter_files_in(const char *path)
+{
+	DIR *folder = opendir(path);
+	struct dirent *entry;
+	int n = 0;
+
+	while (folder != NULL && (entry = readdir(folder)) != NULL)
+		n += entry->d_name[0] != '.';
+	if (folder != NULL)
+		closedir(folder);
+	return n;
+}

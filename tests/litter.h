@@ -12,4 +12,7 @@
 extern const struct child_role litter_roles[];
 extern const size_t litter_roles_n;
 
+/* Of a folder, but for those whose name begins with a dot. */
+int litter_files_in(const char *path);
+
 #endif

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: ISC */
 #include "folder.h"
 
+#include "litter.h"
 #include "tap.h"
 
-#include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <stdio.h>
@@ -13,20 +13,6 @@
 #include <unistd.h>
 
 static char outer[64];
-
-static int
-files_in(const char *path)
-{
-	DIR *folder = opendir(path);
-	struct dirent *entry;
-	int n = 0;
-
-	while (folder != NULL && (entry = readdir(folder)) != NULL)
-		n += entry->d_name[0] != '.';
-	if (folder != NULL)
-		closedir(folder);
-	return n;
-}
 
 static void
 test_copy(void)
@@ -52,16 +38,16 @@ test_copy(void)
 	(void)!read(fd, text, sizeof text - 1);
 	close(fd);
 	is(text, "text", "with what is in it");
-	is_int(files_in(to), 1, "but no links");
+	is_int(litter_files_in(to), 1, "but no links");
 	ok(folder_copy(from, to) == -1 && errno == EEXIST,
 	    "never over what is there");
 	(void)!symlink(to, link_to);
-	ok(folder_remove(link_to) == -1 && files_in(to) == 1,
+	ok(folder_remove(link_to) == -1 && litter_files_in(to) == 1,
 	    "nor is one removed by a link to it");
 	unlink(link_to);
 	folder_remove(from);
 	folder_remove(to);
-	ok(folder_remove(to) == 0 && files_in(outer) == 0,
+	ok(folder_remove(to) == 0 && litter_files_in(outer) == 0,
 	    "what is not there need not be removed");
 }
 

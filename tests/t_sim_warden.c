@@ -188,20 +188,6 @@ processes_of(pid_t simulator)
 	return n;
 }
 
-static int
-files_in(const char *path)
-{
-	DIR *folder = opendir(path);
-	struct dirent *entry;
-	int n = 0;
-
-	while (folder != NULL && (entry = readdir(folder)) != NULL)
-		n += entry->d_name[0] != '.';
-	if (folder != NULL)
-		closedir(folder);
-	return n;
-}
-
 static bool
 is_name(pid_t pid)
 {
@@ -251,7 +237,7 @@ await_nothing(pid_t simulator, int64_t *took_ms)
 {
 	int64_t from_ms = now_ms();
 
-	while (processes_of(simulator) > 0 || files_in(outer) > 0) {
+	while (processes_of(simulator) > 0 || litter_files_in(outer) > 0) {
 		if (now_ms() - from_ms > GONE_MS)
 			return false;
 		poll(NULL, 0, 5);
@@ -282,7 +268,7 @@ kill_some(uint32_t *chance, int64_t *slowest_ms)
 			clean++;
 		else
 			note("%d processes, %d folders",
-			    processes_of(s[i].pid), files_in(outer));
+			    processes_of(s[i].pid), litter_files_in(outer));
 		if (took_ms > *slowest_ms)
 			*slowest_ms = took_ms;
 	}
@@ -323,17 +309,17 @@ test_in_order(void)
 	(void)!write(s.told, "d", 1);
 	waitpid(s.pid, NULL, 0);
 	note("an end in order: %lld ms", (long long)(now_ms() - from_ms));
-	ok(processes_of(s.pid) == 0 && files_in(outer) == 0,
+	ok(processes_of(s.pid) == 0 && litter_files_in(outer) == 0,
 	    "after an end in order nothing is left");
 	over(&s);
 
 	start(&s, 3, false);
 	await_folder(&s, folder);
-	while (files_in(folder) == 0 && now_ms() - from_ms < WAIT_MS)
+	while (litter_files_in(folder) == 0 && now_ms() - from_ms < WAIT_MS)
 		poll(NULL, 0, 1);
 	(void)!write(s.told, "k", 1);
 	waitpid(s.pid, NULL, 0);
-	ok(processes_of(s.pid) == 0 && files_in(folder) > 0,
+	ok(processes_of(s.pid) == 0 && litter_files_in(folder) > 0,
 	    "the folder alone is left where it is to be kept");
 	over(&s);
 	ok(folder_remove(folder) == 0 && await_nothing(s.pid, &took_ms),
@@ -383,7 +369,7 @@ test_itself(void)
 		quiet = quiet && strcmp(to, "/dev/null") == 0;
 	}
 	snprintf(path, sizeof path, "/proc/%d/fd", (int)pid);
-	ok(quiet && files_in(path) == 4,
+	ok(quiet && litter_files_in(path) == 4,
 	    "it holds its socket, and none of our descriptors");
 	kill(pid, SIGTERM);
 	kill(pid, SIGINT);
@@ -456,7 +442,7 @@ test_without(void)
 	kill(warden_of(s.pid), SIGKILL);
 	(void)!write(s.told, "d", 1);
 	waitpid(s.pid, NULL, 0);
-	ok(processes_of(s.pid) == 0 && files_in(outer) == 0,
+	ok(processes_of(s.pid) == 0 && litter_files_in(outer) == 0,
 	    "without its warden a simulator cleans up itself");
 	over(&s);
 
@@ -465,7 +451,7 @@ test_without(void)
 	kill(warden_of(s.pid), SIGSTOP);
 	(void)!write(s.told, "d", 1);
 	waitpid(s.pid, NULL, 0);
-	ok(processes_of(s.pid) == 0 && files_in(outer) == 0,
+	ok(processes_of(s.pid) == 0 && litter_files_in(outer) == 0,
 	    "one that was stopped is woken");
 	over(&s);
 
