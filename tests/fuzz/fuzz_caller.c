@@ -7,7 +7,8 @@
 
 /*
  * What a server says is understood the same whole and in pieces, whatever it
- * is.  The first byte says how it is asked: HTTP or FastCGI, HEAD or not.
+ * is; but what comes after an answer is seen only if it comes with its end.  The
+ * first byte says how it is asked: HTTP or FastCGI, HEAD or not.
  */
 #define BY_HTTP 1u
 #define BY_HEAD 2u
@@ -58,6 +59,26 @@ check(const struct heard *h)
 	fuzz_must(c->retry_after_s >= -1 && c->status >= 0 && c->status < 1000);
 }
 
+static bool
+has_more(const struct heard *h)
+{
+	return h->told == CALLER_BROKEN &&
+	    strcmp(h->call.why, "more after it") == 0;
+}
+
+static void
+compare(const struct heard *whole, const struct heard *pieces)
+{
+	if (has_more(whole) && pieces->told == CALLER_WHOLE)
+		return;
+	fuzz_must(whole->told == pieces->told);
+	fuzz_must(whole->call.status == pieces->call.status);
+	fuzz_must(strcmp(whole->call.mark, pieces->call.mark) == 0);
+	fuzz_must(strcmp(whole->call.digest, pieces->call.digest) == 0);
+	fuzz_must(idem_bytes_equal(idem_buf_bytes(&whole->call.out),
+	    idem_buf_bytes(&pieces->call.out)));
+}
+
 static void
 forget(struct heard *h)
 {
@@ -77,12 +98,8 @@ LLVMFuzzerTestOneInput(const uint8_t *at, size_t len)
 	hear(&whole, at[0], in, true);
 	hear(&pieces, at[0], in, false);
 	check(&whole);
-	fuzz_must(whole.told == pieces.told);
-	fuzz_must(whole.call.status == pieces.call.status);
-	fuzz_must(strcmp(whole.call.mark, pieces.call.mark) == 0);
-	fuzz_must(strcmp(whole.call.digest, pieces.call.digest) == 0);
-	fuzz_must(idem_bytes_equal(idem_buf_bytes(&whole.call.out),
-	    idem_buf_bytes(&pieces.call.out)));
+	check(&pieces);
+	compare(&whole, &pieces);
 	forget(&whole);
 	forget(&pieces);
 	return 0;
