@@ -50,14 +50,28 @@ come_to(const char *label, const char *key)
 	_exit(idem_label_ask(label, key));
 }
 
+/*
+ * Turn for so long at most.  Turns are no measure of time: a child has what was
+ * open when it was made, and the loop is told again and again of what has been
+ * closed here only.
+ */
+static bool
+go_on(int64_t until_ms)
+{
+	if (idem_boot_ms(&idem_clock_real) >= until_ms)
+		return false;
+	loop_turn(seen.loop, loop_now(seen.loop) + PIECE_MS);
+	return true;
+}
+
 /* Turn until somebody waits; false: nobody came. */
 static bool
 await_one(unsigned times)
 {
-	int tries = WAIT_MS / PIECE_MS;
+	int64_t until_ms = idem_boot_ms(&idem_clock_real) + WAIT_MS;
 
-	while (tries-- > 0 && seen.times < times)
-		loop_turn(seen.loop, loop_now(seen.loop) + PIECE_MS);
+	while (seen.times < times && go_on(until_ms))
+		;
 	return seen.times >= times;
 }
 
@@ -112,14 +126,16 @@ test_words(void)
 static void
 test_death(void)
 {
+	unsigned before = seen.times;
 	pid_t pid = come_to("claim.ok", "-");
-	unsigned i;
+	int64_t until_ms;
 
-	await_one(seen.times + 1);
+	ok(await_one(before + 1), "another one comes to a point");
 	kill(pid, SIGKILL);
 	ended(pid);
-	for (i = 0; i < 100 && stops_waiting(seen.stops) > 0; i++)
-		loop_turn(seen.loop, loop_now(seen.loop) + PIECE_MS);
+	until_ms = idem_boot_ms(&idem_clock_real) + WAIT_MS;
+	while (stops_waiting(seen.stops) > 0 && go_on(until_ms))
+		;
 	is_int((long)stops_waiting(seen.stops), 0,
 	    "who has died there does not wait any more");
 }
@@ -129,13 +145,17 @@ test_all(void)
 {
 	unsigned before = seen.times;
 	pid_t first = come_to("claim.ok", "-"), second;
+	int64_t until_ms;
 
-	await_one(before + 1);
+	if (!ok(await_one(before + 1), "and one more"))
+		kill(first, SIGKILL);
 	stops_all_go(seen.stops);
 	is_int(ended(first), 0, "all that wait go on");
 	second = come_to("claim.ok", "-");
+	until_ms = idem_boot_ms(&idem_clock_real) + WAIT_MS;
 	while (waitpid(second, NULL, WNOHANG) == 0)
-		loop_turn(seen.loop, loop_now(seen.loop) + PIECE_MS);
+		if (!go_on(until_ms))
+			kill(second, SIGKILL);
 	is_int(seen.times, before + 1, "and nobody stops from then on");
 	stops_close(seen.stops);
 	is_int(ended(come_to("claim.ok", "-")), 0,
