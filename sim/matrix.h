@@ -178,6 +178,8 @@ struct matrix_said {
 							   it did not hold */
 	} row[MATRIX_SAID_ROWS];
 };
+/* "said", "measured", "promised". */
+const char *matrix_source_text(enum matrix_source);
 void matrix_said_schemes(struct matrix *, struct matrix_said *);
 void matrix_said_policies(struct matrix *, struct matrix_said *);
 

@@ -171,20 +171,6 @@ put_view(struct idem_buf *out, struct matrix *m, enum matrix_view v)
 
 /* --- tables of words ------------------------------------------------------ */
 
-static const char *
-source(enum matrix_source from)
-{
-	switch (from) {
-	case MATRIX_WORD:
-		return "said";
-	case MATRIX_MEASURED:
-		return "measured";
-	case MATRIX_PROMISE:
-		return "promised";
-	}
-	return "";
-}
-
 /* Of what was measured each thing has a line. */
 static void
 put_word(struct idem_buf *out, const struct matrix_said_row *r, size_t i)
@@ -219,7 +205,7 @@ put_said(struct idem_buf *out, const struct matrix_said *t)
 	idem_buf_text(out, "</tr></thead><tbody>\n");
 	for (r = 0; r < t->rows; r++) {
 		idem_buf_printf(out, "<tr class=\"%s\">",
-		    source(t->row[r].source));
+		    matrix_source_text(t->row[r].source));
 		put_in(out, "th scope=\"row\"", t->row[r].name);
 		for (i = 0; i < t->columns; i++)
 			put_word(out, &t->row[r], i);

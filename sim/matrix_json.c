@@ -130,20 +130,6 @@ cells(struct sheet *s, struct matrix *m)
 	return all;
 }
 
-static const char *
-source(enum matrix_source from)
-{
-	switch (from) {
-	case MATRIX_WORD:
-		return "said";
-	case MATRIX_MEASURED:
-		return "measured";
-	case MATRIX_PROMISE:
-		return "promised";
-	}
-	return "";
-}
-
 static json_t *
 said(struct sheet *s, const struct matrix_said *t)
 {
@@ -153,7 +139,7 @@ said(struct sheet *s, const struct matrix_said *t)
 	for (r = 0; r < t->rows; r++) {
 		row = json_object();
 		put(s, row, "name", json_string(t->row[r].name));
-		put(s, row, "is", json_string(source(t->row[r].source)));
+		put(s, row, "is", json_string(matrix_source_text(t->row[r].source)));
 		one = json_object();
 		for (i = 0; i < t->columns; i++)
 			put(s, one, t->heads[i], json_string(

@@ -121,6 +121,20 @@ measure_scheme(struct matrix_cell cells[MATRIX_FAULTS], size_t i,
 	    calm->replayed, calm->repeats);
 }
 
+const char *
+matrix_source_text(enum matrix_source from)
+{
+	switch (from) {
+	case MATRIX_WORD:
+		return "said";
+	case MATRIX_MEASURED:
+		return "measured";
+	case MATRIX_PROMISE:
+		return "promised";
+	}
+	return "";
+}
+
 void
 matrix_said_schemes(struct matrix *m, struct matrix_said *t)
 {
