@@ -323,6 +323,28 @@ cgi_alive(struct rig *rig, pid_t *pids, size_t max)
 	return n;
 }
 
+static void
+find_child(struct rig *rig, pid_t parent, pid_t *child)
+{
+	pid_t alive[16], children[4];
+	size_t n = cgi_alive(rig, alive, 16), len, i, j;
+
+	len = rig_children(parent, children, 4);
+	for (i = 0; i < n && i < 16; i++)
+		for (j = 0; j < len; j++)
+			if (alive[i] == children[j])
+				*child = children[j];
+}
+
+void
+cgi_family(struct rig *rig, pid_t front, pid_t *lobby, pid_t *keeper)
+{
+	if (*lobby == 0)
+		find_child(rig, front, lobby);
+	if (*lobby != 0 && *keeper == 0)
+		find_child(rig, *lobby, keeper);
+}
+
 bool
 cgi_await_none(struct rig *rig)
 {

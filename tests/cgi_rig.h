@@ -51,6 +51,13 @@ void cgi_ask(struct rig *, const struct cgi_ask *, struct rig_answer *);
 
 /* How many processes run the folder's idem-cgi; the first max in pids. */
 size_t cgi_alive(struct rig *, pid_t *pids, size_t max);
+/*
+ * The lobby is the child of the one that was called (front), which must live;
+ * the keeper is the lobby's.  Who is not there is left as it was: 0, or found
+ * before.  The keeper's child is neither, though it runs idem-cgi too until it
+ * is the program.
+ */
+void cgi_family(struct rig *, pid_t front, pid_t *lobby, pid_t *keeper);
 /* Until there is none; false after 20 s. */
 bool cgi_await_none(struct rig *);
 

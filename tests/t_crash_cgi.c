@@ -237,25 +237,11 @@ call(struct world *w, const char *key, const char *fail)
 
 /* --- to the point --------------------------------------------------------- */
 
-/* Those who live: the lobby is the front's child, the keeper the lobby's. */
 static void
 find(struct world *w)
 {
-	pid_t all[8], children[4];
-	size_t n, i, j, k, len;
-
-	n = cgi_alive(&w->store.rig, all, 8);
-	for (i = 0; i < n && i < 8; i++) {
-		if (all[i] == w->call.pid)
-			continue;
-		len = rig_children(all[i], children, 4);
-		for (j = 0; j < len; j++)
-			for (k = 0; k < n && k < 8; k++)
-				if (all[k] == children[j]) {
-					w->pids[LOBBY] = all[i];
-					w->pids[KEEPER] = all[k];
-				}
-	}
+	cgi_family(&w->store.rig, w->call.pid, &w->pids[LOBBY],
+	    &w->pids[KEEPER]);
 }
 
 static bool
@@ -266,8 +252,9 @@ await_stop(struct world *w)
 
 	while (rig_now_ms() < until_ms) {
 		find(w);
-		for (i = LOBBY; i <= KEEPER; i++)
-			if (w->pids[i] != 0 && crash_is_stopped(w->pids[i])) {
+		/* Only who is found can be killed. */
+		for (i = LOBBY; i <= KEEPER && w->pids[KEEPER] != 0; i++)
+			if (crash_is_stopped(w->pids[i])) {
 				w->stopped = w->pids[i];
 				return true;
 			}
@@ -282,7 +269,7 @@ make_orphan(struct world *w)
 	if (!rig_await_lines(&w->store.rig, "starts", 1, REACH_MS))
 		return false;
 	find(w);
-	if (w->pids[LOBBY] == 0)
+	if (w->pids[KEEPER] == 0)
 		return false;
 	kill(w->pids[LOBBY], SIGKILL);
 	unlink(rig_at(&w->store.rig, "hold"));

@@ -121,33 +121,17 @@ test_reader_gone(struct rig *rig)
 
 /* --- a death of its lobby's or keeper's ----------------------------------- */
 
-/* The others' pids: the lobby first, and its child, the keeper. */
-static bool
-find_others(struct rig *rig, pid_t self, pid_t found[2])
-{
-	pid_t all[3], child;
-	size_t i, j;
-
-	if (cgi_alive(rig, all, 3) != 3)
-		return false;
-	for (i = 0; i < 3; i++)
-		for (j = 0; j < 3; j++)
-			if (all[i] != self && all[j] != self &&
-			    rig_children(all[i], &child, 1) == 1 &&
-			    child == all[j]) {
-				found[0] = all[i];
-				found[1] = all[j];
-				return true;
-			}
-	return false;
-}
-
+/* The others' pids: the lobby first, then the keeper. */
 static void
 await_others(struct rig *rig, pid_t self, pid_t found[2])
 {
 	int64_t until_ms = rig_now_ms() + WAIT_MS;
 
-	while (!find_others(rig, self, found)) {
+	found[0] = found[1] = 0;
+	for (;;) {
+		cgi_family(rig, self, &found[0], &found[1]);
+		if (found[1] != 0)
+			return;
 		if (rig_now_ms() > until_ms)
 			bail_out("lobby and keeper do not come");
 		poll(NULL, 0, 5);
