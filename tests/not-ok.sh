@@ -16,7 +16,7 @@ for test; do
 	awk -v name="${name%.*}" '
 		function say(line) { print name ": " line }
 		{ last = $0 }
-		/^ *not ok / && !/# (TODO|SKIP)/ { shown = 8; say($0); next }
+		/^ *not ok / && !/# ([T]ODO|SKIP)/ { shown = 8; say($0); next }
 		/^Bail out!/ { say($0) }
 		/^ *#/ && shown > 0 { shown--; say($0); next }
 		{ shown = 0 }
