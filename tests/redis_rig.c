@@ -2,25 +2,23 @@
 #include "redis_rig.h"
 
 #include "clock.h"
+#include "port_hold.h"
 #include "tap.h"
 
 #include <errno.h>
 #include <fcntl.h>
 #include <ftw.h>
-#include <netinet/in.h>
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/prctl.h>
-#include <sys/socket.h>
 #include <sys/stat.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
 #define SERVER "/usr/bin/redis-server"
 #define START_MS 20000
-#define PORT_TRIES 5
 #define SLOTS 16384u
 #define NODES_MAX 16u
 
@@ -37,22 +35,6 @@ now_ms(void)
 }
 
 /* --- one process ---------------------------------------------------------- */
-
-/* One that is free now; another may take it before the server does. */
-static int
-free_port(void)
-{
-	struct sockaddr_in at = { .sin_family = AF_INET,
-		.sin_addr.s_addr = htonl(INADDR_LOOPBACK) };
-	int fd = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
-	socklen_t len = sizeof at;
-
-	if (fd == -1 || bind(fd, (struct sockaddr *)&at, sizeof at) == -1 ||
-	    getsockname(fd, (struct sockaddr *)&at, &len) == -1)
-		bail_out("no port on 127.0.0.1: %s", strerror(errno));
-	close(fd);
-	return ntohs(at.sin_port);
-}
 
 static void
 add_option(struct redis_rig *r, const char *option)
@@ -126,7 +108,7 @@ spawn(struct redis_rig *r)
 		become(r, (char *const *)(uintptr_t)argv);
 }
 
-/* False, and no pid any more, when it has ended: a port was taken, maybe. */
+/* False, and no pid any more, when it has ended. */
 static bool
 answers(struct redis_rig *r)
 {
@@ -174,6 +156,7 @@ static void
 make_folder(struct redis_rig *r)
 {
 	memset(r, 0, sizeof *r);
+	r->held[0] = r->held[1] = -1;
 	snprintf(r->folder, sizeof r->folder, "%s/idem-redis-XXXXXX",
 	    temporary());
 	if (mkdtemp(r->folder) == NULL)
@@ -185,18 +168,13 @@ make_folder(struct redis_rig *r)
 static void
 start(struct redis_rig *r, bool clustered)
 {
-	int i;
-
-	for (i = 0; i < PORT_TRIES; i++) {
-		r->port = free_port();
-		r->bus = clustered ? free_port() : 0;
-		if (r->sentinel || clustered)
-			snprintf(r->url, sizeof r->url, "127.0.0.1:%d",
-			    r->port);
-		spawn(r);
-		if (answers(r))
-			return;
-	}
+	r->port = port_hold(&r->held[0]);
+	r->bus = clustered ? port_hold(&r->held[1]) : 0;
+	if (r->sentinel || clustered)
+		snprintf(r->url, sizeof r->url, "127.0.0.1:%d", r->port);
+	spawn(r);
+	if (answers(r))
+		return;
 	tell_log(r);
 	bail_out("no redis-server could be started");
 }
@@ -308,6 +286,9 @@ redis_rig_end(struct redis_rig *r)
 		redis_rig_kill(r);
 	if (nftw(r->folder, remove_any, 16, FTW_DEPTH | FTW_PHYS) == -1)
 		note("%s: %s", r->folder, strerror(errno));
+	close(r->held[0]);
+	if (r->held[1] != -1)
+		close(r->held[1]);
 	idem_buf_free(&r->reply);
 	memset(r, 0, sizeof *r);
 }

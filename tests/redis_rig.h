@@ -10,7 +10,7 @@
 
 /*
  * Real Redis servers of one's own, each in a fresh folder, at a unix socket
- * and a free port of 127.0.0.1.  They die with the test.  Nothing here waits
+ * and a port of 127.0.0.1.  They die with the test.  Nothing here waits
  * without a bound; what cannot be started bails out with the server's log.
  *
  *	struct redis_rig redis;
@@ -41,7 +41,8 @@ struct redis_rig {
 	   redis_rig_say. */
 	char password[64];
 
-	char option[REDIS_RIG_OPTIONS][REDIS_RIG_PATH];	/* private */
+	int held[2];		/* private: port and bus, see port_hold.h */
+	char option[REDIS_RIG_OPTIONS][REDIS_RIG_PATH];
 	size_t options;
 	bool sentinel;
 	struct idem_buf reply;

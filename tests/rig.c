@@ -1,20 +1,19 @@
 /* SPDX-License-Identifier: ISC */
 #include "rig.h"
 
+#include "port_hold.h"
 #include "tap.h"
 
 #include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <ftw.h>
-#include <netinet/in.h>
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/prctl.h>
 #include <sys/resource.h>
-#include <sys/socket.h>
 #include <sys/stat.h>
 #include <sys/wait.h>
 #include <time.h>
@@ -22,7 +21,6 @@
 
 #define START_MS 20000
 #define TURN_MS 5		/* between two looks at what we wait for */
-#define PORT_TRIES 5
 
 int64_t
 rig_now_ms(void)
@@ -74,7 +72,7 @@ path_in(char *out, const struct rig *rig, const char *name)
 void
 rig_open(struct rig *rig)
 {
-	*rig = (struct rig){ .request_ms = 30000 };
+	*rig = (struct rig){ .request_ms = 30000, .held = -1 };
 	raise_descriptors();
 	snprintf(rig->folder, sizeof rig->folder, "%s/idem-rig-XXXXXX",
 	    temporary());
@@ -99,6 +97,8 @@ rig_end(struct rig *rig)
 {
 	if (rig->pid != 0)
 		rig_stop(rig, 5000);
+	if (rig->held != -1)
+		close(rig->held);
 	if (nftw(rig->folder, remove_one, 16, FTW_DEPTH | FTW_PHYS) == -1)
 		note("%s: %s", rig->folder, strerror(errno));
 }
@@ -200,22 +200,6 @@ rig_await_lines(struct rig *rig, const char *name, long lines, int64_t wait_ms)
 
 /* --- the daemon ----------------------------------------------------------- */
 
-/* One that is free now; another may take it before idemd does. */
-static int
-free_port(void)
-{
-	struct sockaddr_in at = { .sin_family = AF_INET,
-		.sin_addr.s_addr = htonl(INADDR_LOOPBACK) };
-	int fd = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
-	socklen_t len = sizeof at;
-
-	if (fd == -1 || bind(fd, (struct sockaddr *)&at, sizeof at) == -1 ||
-	    getsockname(fd, (struct sockaddr *)&at, &len) == -1)
-		bail_out("no port on 127.0.0.1: %s", strerror(errno));
-	close(fd);
-	return ntohs(at.sin_port);
-}
-
 static void
 become(struct rig *rig, char *const *argv)
 {
@@ -315,14 +299,11 @@ tell_log(struct rig *rig)
 int
 rig_start(struct rig *rig, const char *const *options)
 {
-	int i;
-
-	for (i = 0; i < (rig->tcp ? PORT_TRIES : 1); i++) {
-		rig->port = rig->tcp ? free_port() : 0;
-		spawn(rig, options);
-		if (await(rig))
-			return 0;
-	}
+	if (rig->tcp && rig->held == -1)
+		rig->port = port_hold(&rig->held);
+	spawn(rig, options);
+	if (await(rig))
+		return 0;
 	tell_log(rig);
 	return -1;
 }

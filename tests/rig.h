@@ -31,7 +31,7 @@
 
 struct rig {
 	/* Set between rig_open and rig_start, if at all. */
-	bool tcp;		/* listen on 127.0.0.1, some free port, instead */
+	bool tcp;		/* listen on 127.0.0.1, a port of ours, instead */
 	bool bare;		/* give no ledger: the options say it all */
 	int64_t request_ms;	/* for one request to be answered; 30,000 */
 
@@ -43,7 +43,8 @@ struct rig {
 	int port;		/* 0 without tcp */
 	pid_t pid;		/* of the master; 0: none runs */
 
-	char at[4][RIG_PATH];	/* private: what rig_at gave last */
+	int held;		/* private: the port, see port_hold.h; or -1 */
+	char at[4][RIG_PATH];	/* what rig_at gave last */
 	unsigned at_next;
 };
 

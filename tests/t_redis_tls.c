@@ -1,17 +1,16 @@
 /* SPDX-License-Identifier: ISC */
 #include "redis_desk.h"
-#include "redis_rig.h"
 
+#include "port_hold.h"
+#include "redis_rig.h"
 #include "tap.h"
 
 #include <fcntl.h>
-#include <netinet/in.h>
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/prctl.h>
-#include <sys/socket.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -71,25 +70,11 @@ file(const char *name)
 	return at;
 }
 
-static int
-free_port(void)
-{
-	struct sockaddr_in at = { .sin_family = AF_INET,
-		.sin_addr.s_addr = htonl(INADDR_LOOPBACK) };
-	socklen_t len = sizeof at;
-	int fd = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
-
-	if (bind(fd, (struct sockaddr *)&at, sizeof at) != 0 ||
-	    getsockname(fd, (struct sockaddr *)&at, &len) != 0)
-		bail_out("no port");
-	close(fd);
-	return ntohs(at.sin_port);
-}
-
+/* The port for TLS, which is held as long as the test runs. */
 static int
 start(struct redis_rig *rig, const char *name, const char *auth_clients)
 {
-	int port = free_port();
+	int held, port = port_hold(&held);
 	char text[16], certificate[64], private_key[64];
 	const char *const options[] = {
 		"--tls-port", text, "--tls-cert-file", certificate,

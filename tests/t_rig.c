@@ -3,6 +3,8 @@
 /* The rig itself, with a tiny responder in idemd's place: this very program,
    when it is called with options. */
 #include "rig.h"
+
+#include "port_hold.h"
 #include "tap.h"
 
 #include <errno.h>
@@ -32,7 +34,9 @@ listen_at(const char *where)
 	struct sockaddr_un local = { .sun_family = AF_UNIX };
 	bool is_tcp = strncmp(where, "tcp:127.0.0.1:", 14) == 0;
 	int fd = socket(is_tcp ? AF_INET : AF_UNIX, SOCK_STREAM, 0), bound;
+	const int on = 1;
 
+	setsockopt(fd, SOL_SOCKET, SO_REUSEADDR, &on, sizeof on);
 	if (is_tcp) {
 		tcp.sin_port = htons((uint16_t)strtol(where + 14, NULL, 10));
 		bound = bind(fd, (struct sockaddr *)&tcp, sizeof tcp);
@@ -376,6 +380,36 @@ process(struct rig *rig)
 	    "its log says why");
 }
 
+/* What a port is for between two starts of a server. */
+static void
+held(void)
+{
+	struct rig at = { .port = 0 };
+	struct sockaddr_in tcp = { .sin_family = AF_INET,
+		.sin_addr.s_addr = htonl(INADDR_LOOPBACK) };
+	char where[40];
+	int hold, other, fd, i;
+
+	at.port = port_hold(&hold);
+	snprintf(where, sizeof where, "tcp:127.0.0.1:%d", at.port);
+	tcp.sin_port = htons((uint16_t)at.port);
+	for (i = 0; i < 2; i++) {
+		ok(rig_connect(&at) == -1 && errno == ECONNREFUSED,
+		    "who connects to a port that is held is refused");
+		other = socket(AF_INET, SOCK_STREAM, 0);
+		ok(bind(other, (struct sockaddr *)&tcp, sizeof tcp) == -1 &&
+		    errno == EADDRINUSE, "and it is nobody else's");
+		close(other);
+		fd = listen_at(where);
+		other = rig_connect(&at);
+		ok(fd != -1 && other != -1,
+		    "until a server listens there, as often as it starts");
+		close(fd);
+		close(other);
+	}
+	close(hold);
+}
+
 int
 main(int argc, char **argv)
 {
@@ -388,6 +422,7 @@ main(int argc, char **argv)
 		bail_out("/proc/self/exe: %s", strerror(errno));
 	setenv("IDEMD", self, 1);
 
+	held();
 	rig_open(&rig);
 	files(&rig);
 	is_int(rig_start(&rig, no_options), 0, "a daemon is started");
