@@ -404,12 +404,22 @@ redis_rig_cluster(struct redis_rig *r, size_t len, const char *const *options)
 }
 
 void
-redis_rig_join(struct redis_rig *r, struct redis_rig *known,
+redis_rig_join(struct redis_rig *r, struct redis_rig *cluster, size_t len,
     const char *const *options)
 {
+	char id[64];
+	size_t i;
+
 	start_node(r, options);
-	meet(r, known);
+	snprintf(id, sizeof id, "%s", redis_rig_say(r, "CLUSTER", "MYID",
+	    NULL));
+	meet(r, &cluster[0]);
 	if (!redis_rig_await(r, START_MS, "cluster_state:ok", "CLUSTER", "INFO",
 	    NULL))
 		bail_out("the node does not join");
+	/* It hears of them from the first; they of it, when they gossip. */
+	for (i = 0; i < len; i++)
+		if (!redis_rig_await(&cluster[i], START_MS, id, "CLUSTER",
+		    "NODES", NULL))
+			bail_out("the node is not known to all");
 }

@@ -65,8 +65,9 @@ void redis_rig_sentinel(struct redis_rig *, const char *name, int port,
    Until each of them says that the state is ok. */
 void redis_rig_cluster(struct redis_rig *, size_t len,
     const char *const *options);
-/* One more node that knows the cluster and has no slots. */
-void redis_rig_join(struct redis_rig *, struct redis_rig *known,
+/* One more node that knows the cluster of so many and has no slots.  Until
+   each of them knows it, too. */
+void redis_rig_join(struct redis_rig *, struct redis_rig *cluster, size_t len,
     const char *const *options);
 
 void redis_rig_stop(struct redis_rig *);	/* SIGTERM: it may save */
