@@ -372,7 +372,7 @@ cut_off(struct redis_rig *rig)
 
 	opens(&d, rig);
 	redis_desk_ask(&d, &t, DEADLINE_MS, "EVAL "
-	    "redis.call('SET','big',string.rep('x',30000000)) 0");
+	    "redis.call('SET','big',string.rep('x',4000000)) 0");
 	redis_rig_say(rig, "CONFIG", "SET", "client-output-buffer-limit",
 	    "normal 1mb 1mb 1", NULL);
 	expect(&d, "GET big", "maybe anew drop counts", "",

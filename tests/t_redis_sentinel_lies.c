@@ -13,7 +13,7 @@
  */
 #define NAME "orders"
 #define LIARS 2
-#define SOON_MS 1000		/* each lie may cost a time-out, or two */
+#define SOON_MS 3000		/* each lie may cost a time-out, or two */
 
 #define PORT "%d"		/* of the replica */
 #define ADDRESS(host, port) "say *2\r\n" host port
