@@ -32,7 +32,11 @@ write_conf(struct rig *rig, const char *routes)
 		bail_out("no memory");
 	snprintf(text, size, "workers = 2\nlocal p = cgi { '%s/order' "
 	    "}\nrest = p\n%s", rig->folder, routes);
-	rig_file(rig, "idem.conf", text);
+	/* Whole, whenever it is read: the last reload may still go on. */
+	rig_file(rig, "idem.conf.new", text);
+	if (rename(rig_at(rig, "idem.conf.new"), rig_at(rig, "idem.conf")) ==
+	    -1)
+		bail_out("rename");
 	free(text);
 }
 
