@@ -17,9 +17,9 @@
 #include <unistd.h>
 
 #define MANY_RUNS 300
-#define LIMIT_MS 600
+#define LIMIT_MS 1000	/* a trap is set by then */
 #define GRACE_MS 400
-#define LATE_LIMIT_MS 1000	/* so that it is ready before its limit */
+#define LATE_LIMIT_MS 1500	/* so that it is ready before its limit */
 #define SLOW_MS 5000	/* what a busy machine may add */
 
 /* --- what does not start -------------------------------------------------- */

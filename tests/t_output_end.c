@@ -67,11 +67,11 @@ late(struct rig *rig, pid_t pid, const int *busy, const char *key,
 	fd = ask_begin(rig, &request);
 	until_ms(begun_ms + 300);	/* so that it knows of the end */
 	kill(pid, SIGSTOP);
-	in_time = rig_now_ms() < begun_ms + 900;
 	for (i = 0; i < BUSY; i++)
 		rig_send(busy[i], idem_bytes_text("\001"), 0, 1000);
 	unlink(rig_at(rig, "hold"));
 	rig_await_lines(rig, "wrote", 1, 20000);
+	in_time = rig_now_ms() < begun_ms + 900;
 	until_ms(begun_ms + 1500);
 	kill(pid, SIGCONT);
 	ask_end(rig, fd, answer);

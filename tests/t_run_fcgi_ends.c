@@ -56,7 +56,7 @@ test_deaths(void)
 	char key[] = "death-0";
 	size_t i;
 
-	front_rig_begin(&f, "one", "limit = '500ms'", NULL);
+	front_rig_begin(&f, "one", "limit = '1500ms'", NULL);
 	for (i = 0; i < sizeof deaths / sizeof *deaths; i++) {
 		key[6] = (char)('0' + i);
 		request = front_rig_post("/death", key);
