@@ -25,6 +25,8 @@ live_gate_kill(struct live_gate *g)
 static void
 kill_some(struct live *l, const struct live_due *d, struct live_gate *g)
 {
+	if (g->down)
+		return;		/* nobody can be killed twice */
 	if (d->action->part == PLAN_WHOLE) {
 		live_gate_kill(g);
 		live_watch(l, &(struct live_watch){

@@ -35,8 +35,9 @@ told(struct live *l, const struct live_due *d, struct live_store *s)
 static void
 kill_it(struct live *l, const struct live_due *d, struct live_store *s)
 {
-	if (s->server.child.pid == 0)
-		return;		/* nobody can be killed twice */
+	/* Nobody can be killed twice, and that it is dead is heard later. */
+	if (s->down || s->server.child.pid == 0)
+		return;
 	s->server.child.doomed = true;
 	s->down = true;
 	s->frozen = false;

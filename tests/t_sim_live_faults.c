@@ -109,6 +109,12 @@ static const struct row {
 	{ "a server that is killed a second time", ALONE, NULL, NULL,
 	  AT(100, "sim.store.kill('a')") ", " AT(150,
 	  "sim.store.kill('a')") ", " AT(200, "sim.store.restart('a')") },
+	{ "an instance that is killed a second time", ALONE, NULL, NULL,
+	  AT(100, "sim.proc.kill('g1')") ", " AT(150,
+	  "sim.proc.kill('g1')") ", " AT(200, "sim.proc.restart('g1')") },
+	{ "a server that is killed twice at once", ALONE, NULL, NULL,
+	  AT(100, "sim.store.kill('a'), sim.store.kill('a')") ", "
+	  AT(200, "sim.store.restart('a')") },
 	{ "a server that stands still", ALONE,
 	  AT(300, "sim.store.pause('a'), sim.after(300, "
 	  "sim.store.resume('a'))"),
