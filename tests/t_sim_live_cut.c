@@ -39,23 +39,6 @@ static const struct victim {
 
 static const struct victim *doomed;	/* from outside, in the next run */
 
-/* A keeper blocks every signal. */
-static bool
-blocks_signals(pid_t pid)
-{
-	char path[40], line[128];
-	unsigned long long mask = 0;
-	FILE *file;
-
-	snprintf(path, sizeof path, "/proc/%d/status", (int)pid);
-	file = fopen(path, "re");
-	while (file != NULL && fgets(line, sizeof line, file) != NULL)
-		(void)sscanf(line, "SigBlk: %llx", &mask);
-	if (file != NULL)
-		(void)fclose(file);
-	return (mask >> (SIGSEGV - 1) & 1) != 0;
-}
-
 static bool
 is_program(pid_t pid)
 {
@@ -71,41 +54,72 @@ is_program(pid_t pid)
 	return strcmp(name, "idemsim-program\n") == 0;
 }
 
-static bool
-is_victim(const struct victim *v, pid_t pid)
+/* Of what was found, one that has begun; 0: none. */
+static pid_t
+program_of(const pid_t *pids, size_t n)
+{
+	struct child_stat st;
+	size_t i;
+
+	for (i = 0; i < n; i++)
+		if (is_program(pids[i]) && child_stat(pids[i], &st) &&
+		    st.state == 'S')
+			return pids[i];
+	return 0;
+}
+
+static pid_t
+parent_of(pid_t pid)
 {
 	struct child_stat st;
 
-	if (!child_stat(pid, &st))
-		return false;
+	return pid != 0 && child_stat(pid, &st) ? st.parent : 0;
+}
+
+/*
+ * Who is who is told by whose child the program is, and nothing else: what has
+ * just been forked looks like its parent, with its signals and all.  So nobody
+ * of an instance is killed before its program runs.
+ */
+static pid_t
+find_victim(const struct victim *v, const pid_t *pids, size_t n)
+{
+	pid_t program = program_of(pids, n), keeper = parent_of(program),
+	    master = parent_of(keeper);
+	size_t i;
+
+	if (v->who == ANY)
+		return n > 0 ? pids[0] : 0;
+	if (program == 0 || parent_of(master) != getpid())
+		return 0;
 	switch (v->who) {
 	case ANY:
-		return true;
+		break;
 	case MASTER:
-		return st.parent == getpid();
-	case LOBBY:
-		return st.parent != getpid() && !is_program(pid) &&
-		    !blocks_signals(pid);
+		return master;
 	case KEEPER:
-		return st.parent != getpid() && !is_program(pid) &&
-		    blocks_signals(pid);
+		return keeper;
 	case PROGRAM:
-		/* It has begun. */
-		return is_program(pid) && st.state == 'S';
+		return program;
+	case LOBBY:
+		for (i = 0; i < n; i++)
+			if (pids[i] != keeper && parent_of(pids[i]) == master)
+				return pids[i];
+		break;
 	}
-	return false;
+	return 0;
 }
 
 static void
 kill_victim(void)
 {
-	pid_t pids[32];
-	size_t n, i;
+	pid_t pids[32], victim;
+	size_t n;
 
 	n = doomed != NULL ? child_find(doomed->lane, pids, 32) : 0;
-	for (i = 0; i < n && i < 32 && doomed != NULL; i++)
-		if (is_victim(doomed, pids[i]) && kill(pids[i], SIGKILL) == 0)
-			doomed = NULL;
+	victim = n > 0 ? find_victim(doomed, pids, n < 32 ? n : 32) : 0;
+	if (victim != 0 && kill(victim, SIGKILL) == 0)
+		doomed = NULL;
 }
 
 /* --- from outside --------------------------------------------------------- */
@@ -129,14 +143,18 @@ take_descriptors(void)
 }
 
 /* Asked in each turn of a run, and before it where an instance takes long to
-   come up: all three of it are there then, and no program. */
+   come up: then there is no program. */
 static bool
 meanwhile(void)
 {
 	pid_t pids[32];
+	size_t n;
 
 	kill_victim();
-	if (outside == NOTHING || child_find("g1", pids, 32) <= 3)
+	if (outside == NOTHING)
+		return false;
+	n = child_find("g1", pids, 32);
+	if (program_of(pids, n < 32 ? n : 32) == 0)
 		return false;
 	switch (outside) {
 	case NOTHING:
@@ -207,7 +225,7 @@ static void
 an_unexpected_death(const struct victim *v)
 {
 	const struct live_rig_plan plan = {
-		v->what, LEDGER, ONE, "", v->expect, 200, QUIET
+		v->what, LEDGER, ONE, "", v->expect, 600, QUIET
 	};
 	struct live_rig_run r;
 
