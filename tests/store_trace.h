@@ -20,7 +20,8 @@
  *	unknown K O N
  *	settle done|not-done|forget K BY OTHER N [ANSWER] [keep=N] [tombstone=N]
  *	list STATES [after=K] [rows=N]	keys; "more" if there may be some
- *	sweep [rows=N] [shrink=N]	rows; "more"
+ *	sweep [rows=N] [shrink=N]	rows; "more"; as often as it takes to
+ *					have done so many, or all
  *	issue K O [keep=N]
  *	show K				state, attempt, owner; "absent"
  *	left K O F G			of a claim that only looks: how long its
