@@ -16,17 +16,43 @@
 #define DUPLICATES 3
 #define QUIET_MS 1500
 #define WORKERS 2
+#define WAIT_MS 20000
 
 struct world {
 	struct rig rig;
 	pid_t lobby[WORKERS];
 };
 
+static bool
+is_stopped(pid_t pid)
+{
+	char path[64], text[1024];
+	const char *at;
+	size_t len;
+	FILE *f;
+
+	snprintf(path, sizeof path, "/proc/%d/stat", (int)pid);
+	f = fopen(path, "re");
+	len = f != NULL ? fread(text, 1, sizeof text - 1, f) : 0;
+	if (f != NULL)
+		fclose(f);
+	text[len] = '\0';
+	at = strrchr(text, ')');
+	return at != NULL && strncmp(at, ") T", 3) == 0;
+}
+
 /* What is asked from now on is asked of this one. */
 static void
 only(const struct world *w, int worker)
 {
+	int64_t until_ms = rig_now_ms() + WAIT_MS;
+
 	kill(w->lobby[1 - worker], SIGSTOP);
+	while (!is_stopped(w->lobby[1 - worker])) {
+		if (rig_now_ms() > until_ms)
+			bail_out("a lobby does not stop");
+		usleep(1000);
+	}
 }
 
 static void
