@@ -109,7 +109,8 @@ test_ends(bool tcp)
 		rig.says = idem_buf_bytes(&says);
 		call = (struct call){ .http = rig.http,
 			.method = rows[i].method, .timeout_ms =
-			rows[i].how == OUTCOME_TIMEOUT ? 20 : 9000 };
+			rows[i].how != OUTCOME_TIMEOUT ? 9000 :
+			rows[i].status == 0 ? 20 : 1000 };
 		caller_rig_call(&rig, &call);
 		is_int(call.end, rows[i].how, "%s", rows[i].what);
 		is(call.why != NULL ? call.why : "", rows[i].why != NULL ?

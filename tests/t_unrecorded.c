@@ -15,7 +15,7 @@
 
 static const struct rig_request first = {
 	.method = "POST", .path = "/order", .key = "\"first\"",
-	.query = "sleep=500", .body = { "item=tea", 8 }
+	.query = "sleep=3000", .body = { "item=tea", 8 }
 };
 
 static const struct rig_request second = {
@@ -71,7 +71,7 @@ main(void)
 	fd = rig_connect(&rig);
 	rig_request_write(&out, 1, &first);
 	rig_send(fd, idem_buf_bytes(&out), 0, 5000);
-	ok(rig_await_lines(&rig, "orders", 1, 5000), "the program runs");
+	ok(rig_await_lines(&rig, "orders", 1, 20000), "the program runs");
 	snprintf(away, sizeof away, "%s.away", rig.ledger);
 	ok(rename(rig.ledger, away) == 0, "the ledger goes away");
 
