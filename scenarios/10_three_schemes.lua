@@ -22,8 +22,8 @@ local loads = {
                                           on = { "timeout", "reset", "busy" } } },
   crash = sim.script {
     { at = 0,   client = "c1", send = { key = "k", to = "g1" } },
-    { at = 350, client = "c2", send = { key = "k", to = "g2" } },   -- within the lease
-    { at = 900, client = "c2", send = { key = "k", to = "g2" } },   -- and after it
+    { at = 600,  client = "c2", send = { key = "k", to = "g2" } },   -- within the lease
+    { at = 2100, client = "c2", send = { key = "k", to = "g2" } },   -- and after it
   },
 }
 
@@ -31,6 +31,10 @@ local faults = situation == "crash" and {
   sim.on(sim.label("g1", "effect.after", { key = "k" }), sim.proc.kill("g1"),
          sim.after(50, sim.proc.restart("g1"))),
 } or {}
+
+-- a lease is over in time only where that is the point: SET NX keeps nothing then
+local lease = situation == "crash" and "1500ms" or "6s"
+local limit = situation == "crash" and "1200ms" or "5s"
 
 local kept = "SET NX keeps a word, and no answer"
 
@@ -78,7 +82,7 @@ return sim.scenario {
   topology = {
     redis = { a = {} },
     gates = { n = 2, arbiter = "redis", store = "a",
-              config = seen.patient { scheme = scheme, lease = "600ms", limit = "500ms", wait = "50ms" } },
+              config = seen.patient { scheme = scheme, lease = lease, limit = limit, wait = "50ms" } },
   },
 
   handler = sim.handler { effect = "append", service = sim.const(150) },

@@ -13,7 +13,7 @@ return sim.scenario {
   topology = {
     redis = { a = {} },
     gates = { n = 2, arbiter = arbiter, store = "a",
-              config = { lease = "2s", wait = "50ms", store_timeout = "400ms" } },
+              config = { lease = "2s", wait = "50ms", store_timeout = "2s", budget = "4s" } },
   },
 
   handler = sim.handler { effect = "append", service = sim.const(200) },
@@ -22,12 +22,12 @@ return sim.scenario {
     sim.script {
       { at = 20,  client = "c1", send = { key = "k", to = "g1" } },
       { at = 20,  client = "c2", send = { key = "k", to = "g2" } },
-      { at = 700, client = "c3", send = { key = "k", to = "g1" } },
+      { at = 1800, client = "c3", send = { key = "k", to = "g1" } },
     },
   },
 
   faults = {
-    sim.on(sim.at(0), sim.net.delay("g1->a", 30), sim.net.delay("g2->a", 30)),
+    sim.on(sim.at(0), sim.net.delay("g1->a", 150), sim.net.delay("g2->a", 150)),
   },
 
   expect = {

@@ -10,23 +10,23 @@ return sim.scenario {
   topology = {
     redis = { a = {} },
     gates = { n = 2, arbiter = "redis", store = "a",
-              config = { lease = "2s", wait = "50ms", store_timeout = "100ms",
+              config = { lease = "2s", wait = "50ms", store_timeout = "300ms",
                          probe_every = "50ms" } },
   },
 
-  handler = sim.handler { effect = "append", service = sim.const(900) },
+  handler = sim.handler { effect = "append", service = sim.const(2000) },
 
   load = {
     sim.script {
       { at = 20,  client = "c1", send = { key = "k", to = "g1" } },
       { at = 50,  client = "c2", send = { key = "k", to = "g2" } },
-      { at = 800, client = "c3", send = { key = "k", to = "g1" } },   -- c2's run goes on
+      { at = 1600, client = "c3", send = { key = "k", to = "g1" } },   -- c2's run goes on
     },
   },
 
   faults = {
     sim.on(sim.at(0), sim.net.oneway("g1->a", "request"),
-           sim.after(450, sim.net.heal("g1->a"))),
+           sim.after(1000, sim.net.heal("g1->a"))),
   },
 
   expect = {

@@ -21,8 +21,8 @@ return sim.scenario {
     sim.script {
       { at = 0,   client = "c1", send = { key = "k0", to = "g1" } },   -- is not cut
       { at = 100, client = "c1", send = { key = "k", to = "g1" } },
-      { at = 300, client = "c2", send = { key = "k", to = "g1" } },
-      { at = 350, client = "c3", send = { key = "k", to = "g2" } },
+      { at = 900, client = "c2", send = { key = "k", to = "g1" } },
+      { at = 950, client = "c3", send = { key = "k", to = "g2" } },
     },
   },
 

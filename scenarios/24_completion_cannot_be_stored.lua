@@ -14,8 +14,8 @@ return sim.scenario {
   topology = {
     redis = { a = {} },
     gates = { n = 2, arbiter = "redis", store = "a",
-              config = { lease = "400ms", limit = "300ms", grace = "100ms", wait = "20ms",
-                         store_timeout = "100ms", probe_every = "50ms" } },
+              config = { lease = "800ms", limit = "600ms", grace = "100ms", wait = "20ms",
+                         store_timeout = "300ms", probe_every = "50ms" } },
   },
 
   handler = sim.handler { effect = "append", service = sim.const(20) },
@@ -23,20 +23,21 @@ return sim.scenario {
   load = {
     sim.script {
       { at = 0,    client = "c1", send = { key = "k0", to = "g1" } },   -- stored in time
-      { at = 150,  client = "c1", send = { key = "k", to = "g1" }, timeout = 8000 },
-      { at = 1600, client = "c2", send = { key = "k", to = "g2" } },
-      { at = 1700, client = "c2", send = { key = "k0", to = "g2" } },
+      { at = 400,  client = "c1", send = { key = "k", to = "g1" }, timeout = 10000 },
+      { at = 2600, client = "c2", send = { key = "k", to = "g2" } },
+      { at = 2700, client = "c2", send = { key = "k0", to = "g2" } },
     },
   },
 
   faults = {
     sim.on(sim.label("g1", "effect.after", { key = "k" }),
            sim.net.refuse("g1->a"),
-           ends == "back" and sim.after(5000, sim.net.heal("g1->a"))
+           ends == "back" and sim.after(7000, sim.net.heal("g1->a"))
                           or sim.after(300, sim.proc.kill("g1"))),
   },
 
-  heal = { at = ends == "back" and 5200 or 2000, quiet = 2000 },
+  -- the instance gives up after five seconds
+  heal = { at = ends == "back" and 7200 or 3000, quiet = 2000 },
 
   expect = {
     holds      = { "at_most_once", "no_false_definite", "ack_durable", "same_answer" },

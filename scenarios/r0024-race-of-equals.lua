@@ -30,7 +30,7 @@ return sim.scenario {
   -- Answers of Redis come so late that nobody has his before all have asked.  At the
   -- ledger there is but one who writes at a time.
   faults = arbiter ~= "ledger" and {
-    sim.on(sim.at(0), sim.net.delay("*->a", 25)),
+    sim.on(sim.at(0), sim.net.delay("*->a", 100)),
   } or {},
 
   expect = {

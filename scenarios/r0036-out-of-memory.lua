@@ -15,8 +15,8 @@ return sim.scenario {
                gates = { n = 2, store = "a",
                          arbiter = sim.param("arbiter", "redis",
                                              { "redis", "token" }),
-                         config = { lease = "600ms", store_timeout = "150ms",
-                                    budget = "150ms", probe_every = "50ms",
+                         config = { lease = "600ms", store_timeout = "500ms",
+                                    budget = "500ms", probe_every = "50ms",
                                     wait = "20ms" } } },
 
   handler = sim.handler { effect = "append", service = sim.const(300) },

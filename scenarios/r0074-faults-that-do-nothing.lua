@@ -19,7 +19,7 @@ return sim.scenario {
   topology = {
     redis = { a = {} },
     gates = { n = 2, arbiter = "redis", store = "a",
-              config = { lease = "600ms", wait = "20ms", store_timeout = "100ms",
+              config = { lease = "600ms", wait = "20ms", store_timeout = "300ms", budget = "1s",
                          probe_every = "50ms", local_cache = "none" } },
   },
 
@@ -28,17 +28,17 @@ return sim.scenario {
   load = {
     sim.script {
       { at = 0,    client = "c1", send = { key = "k1", to = "g1" } },   -- its reply is lost
-      { at = 300,  client = "c2", send = { key = "k2", to = "g1" } },   -- no script
-      { at = 450,  client = "c3", send = { key = "k1", to = "g1" } },   -- nothing is known
-      { at = 600,  client = "c4", send = { key = "k3", to = "g1" }, timeout = 3000 },
-      { at = 800,  client = "c5", send = { key = "k4", to = "g2" } },   -- its instance dies
+      { at = 900,  client = "c2", send = { key = "k2", to = "g1" } },   -- no script
+      { at = 1400, client = "c3", send = { key = "k1", to = "g1" } },   -- nothing is known
+      { at = 1600, client = "c4", send = { key = "k3", to = "g1" }, timeout = 3000 },
+      { at = 1800, client = "c5", send = { key = "k4", to = "g2" } },   -- its instance dies
     },
   },
 
   faults = {
     sim.on(sim.at(0),   sim.net.drop("g1->a", { script = "claim", dir = "reply" })),
-    sim.on(sim.at(200), sim.store.script_flush("a")),
-    sim.on(sim.at(400), sim.store.flush("a")),
+    sim.on(sim.at(800), sim.store.script_flush("a")),
+    sim.on(sim.at(1200), sim.store.flush("a")),
     sim.on(sim.label("g1", "program.spawned", { key = "k3" }), sim.client.give_up("c4")),
     sim.on(sim.label("g2", "effect.after", { key = "k4" }), sim.proc.kill("g2")),
   },
