@@ -9,7 +9,7 @@
 #include <string.h>
 #include <unistd.h>
 
-#define WAIT_MS 5000
+#define WAIT_MS 20000
 #define CALM 10		/* looks: who forks and ends may be overlooked once */
 
 void

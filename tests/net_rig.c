@@ -15,7 +15,7 @@
 
 #define READ 65536
 #define STILL 8		/* turns in which nothing moves: it is over */
-#define WAIT_MS 5000
+#define WAIT_MS 20000
 
 /* --- peers ---------------------------------------------------------------- */
 

@@ -21,7 +21,7 @@ return sim.scenario {
   handler = sim.handler { effect = "append", service = sim.const(5) },
   load = { sim.script {
     { at = 0, client = "c1", send = { key = "k" } },
-    { at = 60, client = "c2", send = { key = "k" } } } },
+    { at = 600, client = "c2", send = { key = "k" } } } },
   faults = { $2 },
   heal = { quiet = 3000 },
   expect = { $3 },

@@ -17,7 +17,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#define WAIT_MS 5000
+#define WAIT_MS 20000
 #define MUCH 10000		/* lines of 64 bytes */
 
 static struct loop *loop;

@@ -5,6 +5,7 @@
 #include "tap.h"
 
 #include <errno.h>
+#include <poll.h>
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -24,13 +25,17 @@ static struct loop *loop;
 static void
 be_daemon(void)
 {
+	pid_t between;
 	int i;
 
 	if (fork() != 0)
 		child_rig_rest();
 	setsid();
+	between = getpid();
 	if (fork() != 0)
 		_exit(0);
+	while (getppid() == between)	/* it is to be gone when we say so */
+		poll(NULL, 0, 1);
 	for (i = 1; i < NSIG; i++)
 		signal(i, SIG_IGN);
 	puts("away");

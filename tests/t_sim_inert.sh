@@ -54,9 +54,9 @@ scenarios() {
 	    handler = sim.handler { service = sim.const(10) },
 	    load = { sim.script {
 	      { at = 0,   client = "c1", send = { key = "k" } },
-	      { at = 100, client = "c2", send = { key = "k" } } } },
+	      { at = 300, client = "c2", send = { key = "k" } } } },
 	    faults = { faults[point]() },
-	    heal = { at = 250, quiet = 2000 },
+	    heal = { at = 700, quiet = 2000 },
 	    expect = { holds = { "at_most_once" } },
 	  }
 	end)
@@ -87,10 +87,10 @@ effect of none|sim.on(sim.effect("other"), sim.store.kill("a"))
 drop of none|sim.on(sim.at(0), sim.net.drop("g1->a", { script = "settle" }))
 hold of none|sim.on(sim.at(0), sim.net.hold("g1->a", { dir = "reply", script = "settle" }))
 ninety-ninth|sim.on(sim.at(0), sim.net.error("g1->a", "OOM", { script = "claim", nth = 99 }))
-quiet oneway|sim.on(sim.at(240), sim.net.oneway("g1->a", "request"))
-evict of none|sim.on(sim.at(200), sim.store.evict("a", "other"))
-expiry of none|sim.on(sim.at(200), sim.store.expire("a", "other"))
-client gone|sim.on(sim.at(200), sim.client.give_up("c1"))
+quiet oneway|sim.on(sim.at(690), sim.net.oneway("g1->a", "request"))
+evict of none|sim.on(sim.at(600), sim.store.evict("a", "other"))
+expiry of none|sim.on(sim.at(600), sim.store.expire("a", "other"))
+client gone|sim.on(sim.at(600), sim.client.give_up("c1"))
 never drawn|sim.on(sim.all { sim.at(50), sim.effect("other") }, sim.store.flush("a"))
 END
 scenarios redis redis <moments >moments.lua
@@ -118,10 +118,10 @@ at claim.ok|sim.on(sim.label("g1", "claim.ok"), sim.proc.pause("g1"), sim.after(
 at reply.sent|sim.on(sim.label("g1", "reply.sent", { nth = 2 }), sim.proc.kill("g1"))
 END
 cat >disks <<'END'
-full|sim.on(sim.at(0), sim.disk.full("g1"), sim.after(90, sim.disk.full("g1", false)))
-busy|sim.on(sim.at(0), sim.disk.busy("g1"), sim.after(90, sim.disk.busy("g1", false)))
-ioerr|sim.on(sim.at(0), sim.disk.ioerr("g1"), sim.after(90, sim.disk.ioerr("g1", false)))
-power loss|sim.on(sim.at(80), sim.disk.power_loss("g1"))
+full|sim.on(sim.at(0), sim.disk.full("g1"), sim.after(280, sim.disk.full("g1", false)))
+busy|sim.on(sim.at(0), sim.disk.busy("g1"), sim.after(280, sim.disk.busy("g1", false)))
+ioerr|sim.on(sim.at(0), sim.disk.ioerr("g1"), sim.after(280, sim.disk.ioerr("g1", false)))
+power loss|sim.on(sim.at(200), sim.disk.power_loss("g1"))
 clock jump|sim.on(sim.at(50), sim.clock.jump("g1", 60000))
 clock rate|sim.on(sim.at(50), sim.clock.rate("g1", 2))
 END

@@ -42,7 +42,7 @@ ok $? "nothing else is"
 pid=$!
 # Its program is there when the journal has a line.
 tries=0
-until grep -qs begin tmp/*/*/effects || [ $tries -gt 500 ]; do
+until grep -qs begin tmp/*/*/effects || [ $tries -gt 2000 ]; do
 	sleep 0.02
 	tries=$((tries + 1))
 done

@@ -327,7 +327,7 @@ check_chance(void)
 
 /* --- labels --------------------------------------------------------------- */
 
-/* The one who comes, and what he says; -1: nobody within 5 s. */
+/* The one who comes, and what he says; -1: nobody within 20 s. */
 static int
 came(char text[PATH])
 {
@@ -336,7 +336,7 @@ came(char text[PATH])
 	int fd = -1;
 
 	text[0] = '\0';
-	if (poll(&ready, 1, 5000) == 1)
+	if (poll(&ready, 1, 20000) == 1)
 		fd = accept4(world.listener, NULL, NULL, SOCK_CLOEXEC);
 	if (fd != -1)
 		n = recv(fd, text, PATH - 1, 0);

@@ -14,7 +14,7 @@
 
 /* A process that comes to a labelled point, and the simulator's word to it. */
 #define PIECE_MS 20
-#define WAIT_MS 5000
+#define WAIT_MS 20000
 
 static char folder[] = "/tmp/t_sim_stops.XXXXXX";
 static char path[60];

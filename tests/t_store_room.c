@@ -15,7 +15,7 @@
 #define ANSWERS 3		/* of 16 MiB */
 #define MIB (UINT64_C(1) << 20)
 #define RESERVE (64 * MIB)
-#define AWAIT_MS 5000
+#define AWAIT_MS 20000
 
 static int64_t
 now_ms(void)
