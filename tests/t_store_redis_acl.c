@@ -146,10 +146,10 @@ test_purges(void)
 	redis_store_say(&a, "settle forget k1 o9 o1 1");
 	ok(a.t.store->ops->purges(a.t.store) != before,
 	    "who forgets a key knows that it was withdrawn");
-	for (tries = 0; tries < 200 &&
+	for (tries = 0; tries < 2000 &&
 	    b.t.store->ops->purges(b.t.store) == before; tries++)
 		redis_store_poll(&b, 10);
-	ok(tries < 150, "and everybody else soon does");
+	ok(tries < 2000, "and everybody else soon does");
 	redis_store_close(&a);
 	redis_store_close(&b);
 }
