@@ -11,7 +11,7 @@
 #include <time.h>
 #include <unistd.h>
 
-#define STATE_TRIES 500
+#define STATE_MS 2000		/* it may be in the kernel, or not let run */
 #define NAP_NS 200000
 
 /*
@@ -118,12 +118,12 @@ look(const struct instance *i, struct parts *p)
 static void
 await_state(pid_t pid, const char *states)
 {
+	int64_t until_ms = idem_boot_ms(&idem_clock_real) + STATE_MS;
 	const struct timespec t = { 0, NAP_NS };
 	struct child_stat st;
-	int tries;
 
-	for (tries = 0; tries < STATE_TRIES && child_stat(pid, &st) &&
-	    strchr(states, st.state) == NULL; tries++)
+	while (child_stat(pid, &st) && strchr(states, st.state) == NULL &&
+	    idem_boot_ms(&idem_clock_real) < until_ms)
 		nanosleep(&t, NULL);
 }
 
