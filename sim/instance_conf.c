@@ -6,7 +6,6 @@
 #include <string.h>
 
 #define ROUTE "/order"
-#define METHODS_MAX 16
 #define VALUE 200
 
 void
@@ -174,31 +173,45 @@ program(struct idem_buf *out, const struct instance_spec *spec, unsigned life)
 
 /* --- the rest ------------------------------------------------------------- */
 
+/* Has one of those before it the same? */
+static bool
+asked_before(const struct plan *plan, size_t load, size_t send)
+{
+	const char *method = plan->loads[load].sends[send].method, *other;
+	size_t i, j, n;
+
+	for (i = 0; i <= load; i++) {
+		n = plan->loads[i].kind != PLAN_SCRIPT ? 0 : i == load ? send :
+		    plan->loads[i].sends_n;
+		for (j = 0; j < n; j++) {
+			other = plan->loads[i].sends[j].method;
+			if (other != NULL && strcmp(other, method) == 0)
+				return true;
+		}
+	}
+	return false;
+}
+
 /* POST, and what scripts ask with. */
 static void
 methods(struct idem_buf *out, const struct plan *plan)
 {
-	const char *all[METHODS_MAX] = { "POST" };
 	const struct plan_load *load;
-	size_t n = 1, i, j, k;
+	const char *method;
+	size_t i, j;
 
+	idem_buf_text(out, "  methods = { \"POST\"");
 	for (i = 0; i < plan->loads_n; i++) {
 		load = &plan->loads[i];
 		for (j = 0; load->kind == PLAN_SCRIPT && j < load->sends_n;
 		    j++) {
-			if (load->sends[j].method == NULL)
+			method = load->sends[j].method;
+			if (method == NULL || strcmp(method, "POST") == 0 ||
+			    asked_before(plan, i, j))
 				continue;
-			for (k = 0; k < n && strcmp(all[k],
-			    load->sends[j].method) != 0; k++)
-				;
-			if (k == n && n < METHODS_MAX)
-				all[n++] = load->sends[j].method;
+			idem_buf_text(out, ", ");
+			text(out, method);
 		}
-	}
-	idem_buf_text(out, "  methods = {");
-	for (i = 0; i < n; i++) {
-		idem_buf_text(out, i == 0 ? " " : ", ");
-		text(out, all[i]);
 	}
 	idem_buf_text(out, " },\n");
 }

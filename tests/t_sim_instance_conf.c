@@ -3,6 +3,7 @@
 
 #include "tap.h"
 
+#include <stdio.h>
 #include <string.h>
 
 /* What a plan says, and what then stands in idem.conf. */
@@ -99,6 +100,46 @@ test_row(size_t i)
 	idem_buf_free(&conf);
 }
 
+/* A method is one of a script's 2 x METHODS requests. */
+#define METHODS 40
+
+static void
+test_methods(void)
+{
+	static char name[METHODS][24];
+	static struct plan_send all[2 * METHODS];
+	const struct plan_load loads[] = {
+		{ .kind = PLAN_SCRIPT, .sends = all, .sends_n = METHODS },
+		{ .kind = PLAN_SCRIPT, .sends = all + METHODS,
+		    .sends_n = METHODS }
+	};
+	const struct plan plan = { .loads = loads, .loads_n = 2,
+		.gates = { .arbiter = PLAN_LEDGER, .store = -1 } };
+	const struct instance_spec spec = { .plan = &plan, .number = 1,
+		.folder = "/f", .ledger = "/f/l.db", .program = "/f/program" };
+	struct idem_buf conf = { 0 };
+	char quoted[28];
+	const char *at;
+	size_t i, there = 0, twice = 0;
+
+	for (i = 0; i < METHODS; i++) {
+		snprintf(name[i], sizeof name[i], "M%02zu", i);
+		all[i].method = all[METHODS + i].method = name[i];
+	}
+	instance_conf(&spec, &conf);
+	idem_buf_u8(&conf, 0);
+	for (i = 0; i < METHODS; i++) {
+		snprintf(quoted, sizeof quoted, "\"%.20s\"", name[i]);
+		at = strstr((char *)conf.at, quoted);
+		there += at != NULL;
+		twice += at != NULL && strstr(at + 1, quoted) != NULL;
+	}
+	is_int((long long)there, METHODS,
+	    "all methods of all scripts are told, however many");
+	is_int((long long)twice, 0, "each of them once");
+	idem_buf_free(&conf);
+}
+
 int
 main(void)
 {
@@ -106,5 +147,6 @@ main(void)
 
 	for (i = 0; i < sizeof rows / sizeof *rows; i++)
 		test_row(i);
+	test_methods();
 	return done();
 }
