@@ -114,3 +114,10 @@ address_connect(const struct address *address, bool *connected)
 	errno = error;
 	return -1;
 }
+
+bool
+address_short(int error)
+{
+	return error == EMFILE || error == ENFILE || error == ENOBUFS ||
+	    error == ENOMEM;
+}

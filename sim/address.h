@@ -24,5 +24,8 @@ int address_socket(const struct address *);
  * moment.
  */
 int address_connect(const struct address *, bool *connected);
+/* Does that errno say that we have no descriptor, or no memory, for it?  Then
+   it is no peer's doing, and what was to come of it is not what is seen. */
+bool address_short(int error);
 
 #endif

@@ -102,6 +102,32 @@ live_look_for_room(struct live *l)
 		    l->cast->folder);
 }
 
+/* Who came to a label or to a link, and could not be taken. */
+static int
+not_taken(const struct live_cast *cast)
+{
+	int error = stops_error(cast->stops);
+	size_t i;
+
+	for (i = 0; i < cast->gates_n && error == 0; i++)
+		if (cast->gates[i].link != NULL)
+			error = net_error(cast->gates[i].link);
+	for (i = 0; i < cast->stores_n && error == 0; i++)
+		if (cast->stores[i].replication != NULL)
+			error = net_error(cast->stores[i].replication);
+	return error;
+}
+
+static void
+look_for_means(struct live *l)
+{
+	int error = not_taken(l->cast);
+
+	if (error != 0)
+		live_cut(l, "idemsim could not take a connection: %s; see "
+		    "ulimit -n", strerror(error));
+}
+
 void
 live_turn(struct live *l, int64_t until_ms)
 {
@@ -124,5 +150,6 @@ live_turn(struct live *l, int64_t until_ms)
 		live_cut(l, "it was interrupted");
 	if (live_now_ms(l) >= l->limit_ms)
 		out_of_patience(l);
+	look_for_means(l);
 	live_look_for_room(l);
 }

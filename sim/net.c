@@ -56,6 +56,21 @@ net_leave(struct net *net)
 
 /* --- the door ------------------------------------------------------------- */
 
+/* Who waits at the door stays there: the loop is not to tell of him for ever. */
+void
+net_short(struct net *net, int error)
+{
+	net->error = error;
+	if (net->listener.fd != -1)
+		(void)loop_change(net->loop, &net->listener, 0);
+}
+
+int
+net_error(const struct net *net)
+{
+	return net->error;
+}
+
 static void
 door_ready(struct watch *watch, uint32_t events)
 {
@@ -67,6 +82,8 @@ door_ready(struct watch *watch, uint32_t events)
 	while ((fd = accept4(net->listener.fd, NULL, NULL,
 	    SOCK_NONBLOCK | SOCK_CLOEXEC)) != -1)
 		net_link_open(net, fd);
+	if (address_short(errno))
+		net_short(net, errno);
 	net_leave(net);
 }
 

@@ -99,6 +99,8 @@ struct net_user {
 struct net *net_open(struct loop *, const char *path, const char *server,
     bool raw, uint32_t *numbers, const struct net_user *);
 int net_port(const struct net *);	/* 0: at a path */
+/* 0; errno: we had no means for a connection, and take no more of them. */
+int net_error(const struct net *);
 void net_close(struct net *);		/* connections too; NULL: nothing */
 
 /* Borrowed texts must outlive the rule.  Rules are tried in their order. */

@@ -217,11 +217,14 @@ connect_to_server(struct net_link *link)
 	side->fd = address_connect(&link->net->server, &link->connected);
 	if (side->fd != -1)
 		return;
-	if (errno == EAGAIN)
+	if (errno == EAGAIN) {
 		arena_must_have(loop_timer(loop, &link->again,
 		    loop_now(loop) + AGAIN_MS) == 0);
-	else
-		net_link_end(link, true);
+		return;
+	}
+	if (address_short(errno))
+		net_short(link->net, errno);
+	net_link_end(link, true);
 }
 
 static void

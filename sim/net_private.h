@@ -136,6 +136,7 @@ struct net {
 	int reserved;		/* the port's, while it is refused; -1 */
 	struct address here, server;
 	bool raw, refused, closed;
+	int error;		/* why none is taken any more; 0 */
 	uint32_t *numbers;
 	unsigned connections;	/* so far */
 	struct net_link *links;
@@ -153,6 +154,8 @@ struct net {
 
 void net_enter(struct net *);
 void net_leave(struct net *);	/* the net may be freed then */
+/* We have no means for another connection. */
+void net_short(struct net *, int error);
 /* Memory that must be there, zeroed: else the simulator ends with 70. */
 void *net_memory(size_t len);
 

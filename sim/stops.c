@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: ISC */
 #include "stops.h"
 
+#include "address.h"
+
 #include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -28,6 +30,7 @@ struct stops {
 	void *arg;
 	unsigned last_id;
 	bool open;		/* everybody goes on at once */
+	int error;		/* why nobody is taken any more; 0 */
 	char path[108];
 };
 
@@ -104,6 +107,14 @@ heard(struct watch *w, uint32_t events)
 	s->reached(s->arg, &stop);
 }
 
+/* He waits for a word, and the loop would be told of him again and again. */
+static void
+cannot_take(struct stops *s, int error)
+{
+	s->error = error;
+	(void)loop_change(s->loop, &s->listener, 0);
+}
+
 static void
 came(struct watch *w, uint32_t events)
 {
@@ -113,16 +124,18 @@ came(struct watch *w, uint32_t events)
 
 	(void)events;
 	fd = accept4(w->fd, NULL, NULL, SOCK_CLOEXEC | SOCK_NONBLOCK);
-	if (fd == -1)
-		return;
-	t = calloc(1, sizeof *t);
-	if (t == NULL) {
-		close(fd);
+	if (fd == -1) {
+		if (address_short(errno))
+			cannot_take(s, errno);
 		return;
 	}
-	t->stops = s;
-	t->watch.ready = heard;
-	if (loop_watch(s->loop, &t->watch, fd, EPOLLIN) != 0) {
+	t = calloc(1, sizeof *t);
+	if (t != NULL) {
+		t->stops = s;
+		t->watch.ready = heard;
+	}
+	if (t == NULL || loop_watch(s->loop, &t->watch, fd, EPOLLIN) != 0) {
+		cannot_take(s, errno);
 		close(fd);
 		free(t);
 		return;
@@ -186,6 +199,12 @@ stops_waiting(const struct stops *s)
 	for (t = s->threads; t != NULL; t = t->next)
 		n += t->id != 0;
 	return n;
+}
+
+int
+stops_error(const struct stops *s)
+{
+	return s->error;
 }
 
 static int

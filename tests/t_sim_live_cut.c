@@ -181,6 +181,11 @@ static const struct cut {
 	{ { "a simulator that has no descriptors left", LEDGER, TWO, "",
 	    "holds = { 'at_most_once' }", 600, QUIET }, NO_DESCRIPTORS,
 	  CUT_SHORT "a client could not connect: EMFILE" },
+	{ { "a simulator that has none for who comes to a label", LEDGER, ONE,
+	    "sim.on(sim.label('g1', 'effect.after', { key = 'k' }), "
+	    "sim.proc.kill('g1'))",
+	    "holds = { 'at_most_once' }", 600, QUIET }, NO_DESCRIPTORS,
+	  CUT_SHORT "idemsim could not take a connection: Too many open files" },
 	{ { "an interrupt while a program runs", LEDGER, ONE, "", SAFE, 600,
 	    QUIET }, INTERRUPT,
 	  CUT_SHORT "it was interrupted" },

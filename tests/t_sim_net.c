@@ -3,7 +3,10 @@
 #include "net_rig.h"
 #include "tap.h"
 
+#include <errno.h>
 #include <string.h>
+#include <sys/resource.h>
+#include <unistd.h>
 
 /*
  * A net between a client and a server that both are this test's own: what each
@@ -351,6 +354,54 @@ test_delay(void)
 	close_net(net);
 }
 
+/* --- without means -------------------------------------------------------- */
+
+/* So many numbers are left for descriptors.  As it was before. */
+static struct rlimit
+leave_descriptors(unsigned n)
+{
+	struct rlimit before, less;
+	int fd = dup(0);
+
+	getrlimit(RLIMIT_NOFILE, &before);
+	less = before;
+	less.rlim_cur = (rlim_t)fd + n;
+	close(fd);
+	if (fd == -1 || setrlimit(RLIMIT_NOFILE, &less) != 0)
+		bail_out("RLIMIT_NOFILE: %s", strerror(errno));
+	return before;
+}
+
+/* The client's own end is one, the net's two, which it has in turn. */
+static const struct {
+	const char *what;
+	unsigned left;
+} shorts[] = {
+	{ "who cannot be taken", 1 },
+	{ "who cannot be connected to the server", 2 }
+};
+
+static void
+test_short(void)
+{
+	struct net_rig_peer *client;
+	struct rlimit limit;
+	struct net *net;
+	size_t i;
+
+	for (i = 0; i < sizeof shorts / sizeof *shorts; i++) {
+		net = open_net();
+		limit = leave_descriptors(shorts[i].left);
+		client = net_rig_client(&rig, 0);
+		net_rig_rest(&rig);
+		is_int(net_error(net), EMFILE, "%s is told of", shorts[i].what);
+		ok(client != NULL && rig.accepted == 0,
+		    "and has not reached it");
+		setrlimit(RLIMIT_NOFILE, &limit);
+		close_net(net);
+	}
+}
+
 int
 main(void)
 {
@@ -361,5 +412,6 @@ main(void)
 	test_hold();
 	test_hold_ends();
 	test_delay();
+	test_short();
 	return done();
 }

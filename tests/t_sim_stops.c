@@ -9,6 +9,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/prctl.h>
+#include <sys/resource.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -140,6 +141,49 @@ test_death(void)
 	    "who has died there does not wait any more");
 }
 
+/* No number is left for another descriptor. */
+static struct rlimit
+take_descriptors(void)
+{
+	struct rlimit before, less;
+	int fd = dup(0);
+
+	getrlimit(RLIMIT_NOFILE, &before);
+	less = before;
+	less.rlim_cur = fd > 0 ? (rlim_t)fd : 0;
+	close(fd);
+	if (setrlimit(RLIMIT_NOFILE, &less) != 0)
+		bail_out("RLIMIT_NOFILE: %s", strerror(errno));
+	return before;
+}
+
+static void
+test_no_descriptor(void)
+{
+	unsigned before = seen.times, turns = 0;
+	pid_t pid = come_to("claim.ok", "-");
+	struct rlimit limit = take_descriptors();
+	int64_t until_ms = idem_boot_ms(&idem_clock_real) + WAIT_MS;
+
+	while (stops_error(seen.stops) == 0 && go_on(until_ms))
+		;
+	is_int(stops_error(seen.stops), EMFILE,
+	    "who comes and cannot be taken is told of");
+	until_ms = idem_boot_ms(&idem_clock_real) + 5 * PIECE_MS;
+	while (go_on(until_ms))
+		turns++;
+	/* One that is told of him again and again turns thousands of times. */
+	ok(turns < 100, "once: nothing turns for him");
+	setrlimit(RLIMIT_NOFILE, &limit);
+	kill(pid, SIGKILL);
+	ended(pid);
+	is_int(seen.times, before, "and it is no stop");
+	stops_close(seen.stops);
+	seen.stops = stops_open(seen.loop, path, reached, NULL);
+	ok(seen.stops != NULL && stops_error(seen.stops) == 0,
+	    "a new place has its means again");
+}
+
 static void
 test_all(void)
 {
@@ -189,6 +233,7 @@ main(void)
 	ok(seen.stops != NULL, "there is a place to tell it");
 	test_words();
 	test_death();
+	test_no_descriptor();
 	test_all();
 	test_wanted();
 	loop_free(seen.loop);
