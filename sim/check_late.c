@@ -3,8 +3,6 @@
 
 #include <string.h>
 
-#define WINS_MAX 16u	/* owners of a key that are looked back at */
-
 /* --- as servers saw it ---------------------------------------------------- */
 
 /*
@@ -69,31 +67,37 @@ on_way(struct frames *fr, const struct history_event *e)
 		m->sent = e;
 }
 
+/* Of the server that says e, in what it still knows. */
+static bool
+is_known_to(const struct frames *fr, const struct win *win,
+    const struct history_event *e)
+{
+	return check_is(win->reply->p, e->p) && win->passed > fr->forgot;
+}
+
 /*
  * Somebody else has won the key since its sender did, surely: that claim was
  * passed on when the sender's had been answered, and answered when this was
- * passed on.
+ * passed on.  Mostly the sender's is the last.
  */
 static const struct win *
 taken_over(const struct frames *fr, const struct late_key *key,
     const struct history_event *e, const char *token, uint32_t passed)
 {
-	size_t i = key->n > WINS_MAX ? key->n - WINS_MAX : 0;
-	const struct win *win, *since = NULL, *by = NULL;
+	const struct win *win, *since = NULL;
+	size_t i;
 
-	for (; i < key->n; i++) {
-		win = &key->wins[i];
-		if (!check_is(win->reply->p, e->p) ||
-		    win->passed <= fr->forgot)
-			continue;
-		if (same_owner(win->token, token)) {
-			since = win;
-			by = NULL;
-		} else if (since != NULL && by == NULL &&
+	for (i = key->n; i > 0 && since == NULL; i--)
+		if (is_known_to(fr, &key->wins[i - 1], e) &&
+		    same_owner(key->wins[i - 1].token, token))
+			since = &key->wins[i - 1];
+	if (since == NULL)
+		return NULL;
+	for (win = since + 1; win < key->wins + key->n; win++)
+		if (is_known_to(fr, win, e) &&
 		    win->passed > since->reply->i && win->reply->i < passed)
-			by = win;
-	}
-	return by;
+			return win;
+	return NULL;
 }
 
 /* What only a key's owner may do with it; NULL: it is something else. */

@@ -72,8 +72,8 @@ answer(struct history *h, int a, int key, enum outcome class)
 }
 
 static void
-command(struct history *h, int m, const char *key, const char *gate,
-    const char *op, const char *code)
+command_of(struct history *h, int m, const char *key, const char *gate,
+    const char *op, const char *code, const char *token)
 {
 	struct history_event *e = add(h, HISTORY_SEND, gate);
 
@@ -81,12 +81,19 @@ command(struct history *h, int m, const char *key, const char *gate,
 	e->to = "a";
 	e->k = key;
 	e->script = op;
-	e->token = "A.1";
+	e->token = token;
 	e = add(h, HISTORY_STORE, "a");
 	e->m = m;
 	e->k = key;
 	e->script = op;
 	e->code = code;
+}
+
+static void
+command(struct history *h, int m, const char *key, const char *gate,
+    const char *op, const char *code)
+{
+	command_of(h, m, key, gate, op, code, "A.1");
 }
 
 static void
@@ -149,6 +156,28 @@ at_most(int64_t n)
 	return (struct history_bound){ true, n, NULL };
 }
 
+/* The first of a key's many owners completes it, and that is taken. */
+static void
+test_owners(void)
+{
+	struct history h = { .n = 0 };
+	struct check_finding f;
+	int m;
+
+	h.head.arbiter = "redis";
+	ask(&h, 1, "k", "g1");
+	for (m = 1; m <= 100; m++)
+		command_of(&h, m, "k", "g1", "claim", "WON",
+		    name(&h, 'T', m));
+	command_of(&h, m, "k", "g1", "complete", "WRITTEN", "T100");
+	check(&h, PLAN_LATE_COMPLETER_HARMLESS, &f);
+	ok(f.said != CHECK_VIOLATED, "the last of a hundred owners completes");
+	command_of(&h, m + 1, "k", "g1", "complete", "WRITTEN", "T1");
+	check(&h, PLAN_LATE_COMPLETER_HARMLESS, &f);
+	ok(f.said == CHECK_VIOLATED, "the first of them must not");
+	history_free(&h);
+}
+
 int
 main(void)
 {
@@ -187,5 +216,6 @@ main(void)
 		    plan_invariant_text((enum plan_invariant)i));
 	}
 	history_free(&h);
+	test_owners();
 	return done();
 }
