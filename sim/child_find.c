@@ -15,7 +15,6 @@
 
 #define ENVIRON_MAX (256u * 1024)
 #define NAP_NS 300000
-#define UNCLEAR_MAX 64u
 #define UNCLEAR_TRIES 20	/* an execve takes some 0.3 ms */
 #define STOP_TRIES 40
 #define STOP_MS 1000
@@ -109,7 +108,7 @@ struct look {
 	unsigned long long since;	/* when the simulator was started */
 	pid_t pids[CHILD_PIDS];
 	size_t n;
-	struct child_stat unclear[UNCLEAR_MAX];	/* no environment is seen */
+	struct child_stat unclear[CHILD_PIDS];	/* no environment is seen */
 	size_t unclear_n;
 	char vars[ENVIRON_MAX];
 };
@@ -158,7 +157,7 @@ is_it_unclear(struct look *k, pid_t pid)
 {
 	struct child_stat st;
 
-	if (k->unclear_n < UNCLEAR_MAX &&
+	if (k->unclear_n < CHILD_PIDS &&
 	    child_stat(pid, &st) && st.state != 'Z' && st.state != 'X' &&
 	    st.started >= k->since)
 		k->unclear[k->unclear_n++] = st;
@@ -216,7 +215,7 @@ look_around(struct look *k)
 static void
 look_again(struct look *k)
 {
-	pid_t pids[UNCLEAR_MAX];
+	pid_t pids[CHILD_PIDS];
 	size_t n = k->unclear_n, i;
 
 	for (i = 0; i < n; i++)

@@ -3,6 +3,7 @@
 
 #include "paths.h"
 
+#include <assert.h>
 #include <errno.h>
 #include <stdio.h>
 #include <string.h>
@@ -76,7 +77,8 @@ instance_ctl(struct loop *loop, struct instance *i, const char *const *words,
 		errno = ENOENT;
 		return -1;
 	}
-	for (k = 0; words[k] != NULL && k < WORDS_MAX; k++) {
+	for (k = 0; words[k] != NULL; k++) {
+		assert(k < WORDS_MAX);
 		argv[n++] = words[k];
 		if (k == 0) {
 			argv[n++] = "--config";
