@@ -41,13 +41,11 @@
 #include <time.h>
 #include <unistd.h>
 
-#define WORDS 32
 #define NAME_MAX_LEN 128	/* of what is named in the journal */
 #define NO_JOURNAL 99		/* exit status: what was run would not show */
 
 struct words {			/* of IDEMSIM_PROGRAM, cut up */
-	char text[2048];
-	char *at[WORDS];
+	char **at;
 	size_t n;
 };
 
@@ -58,15 +56,32 @@ struct program {
 	uint64_t chance;
 };
 
+static void __attribute__((noreturn, format(printf, 1, 2)))
+stop(const char *format, ...)
+{
+	va_list args;
+
+	va_start(args, format);
+	fputs("idemsim-program: ", stderr);
+	vfprintf(stderr, format, args);
+	fputc('\n', stderr);
+	va_end(args);
+	_exit(NO_JOURNAL);
+}
+
 /* --- words ---------------------------------------------------------------- */
 
 static void
 words_read(struct words *w, const char *text)
 {
-	char *rest = w->text, *word;
+	char *rest = strdup(text != NULL ? text : ""), *word;
 
-	snprintf(w->text, sizeof w->text, "%s", text != NULL ? text : "");
-	while (w->n < WORDS && (word = strsep(&rest, " ")) != NULL)
+	/* No more words than every other byte. */
+	w->at = rest == NULL ? NULL :
+	    calloc(strlen(rest) / 2 + 1, sizeof *w->at);
+	if (w->at == NULL)
+		stop("IDEMSIM_PROGRAM: %s", strerror(errno));
+	while ((word = strsep(&rest, " ")) != NULL)
 		if (*word != '\0')
 			w->at[w->n++] = word;
 }
@@ -118,7 +133,7 @@ lists(const char *list, const char *what)
 
 /*
  * A variable as a word of the journal: what would part words or lines there is
- * "_", and "-" stands for none.
+ * "_", and "-" stands for none.  A part of a name is another name.
  */
 static const char *
 named(const char *text, char out[NAME_MAX_LEN])
@@ -127,7 +142,9 @@ named(const char *text, char out[NAME_MAX_LEN])
 
 	if (text == NULL || *text == '\0')
 		text = "-";
-	for (i = 0; i < NAME_MAX_LEN - 1 && text[i] != '\0'; i++)
+	if (strlen(text) >= NAME_MAX_LEN)
+		stop("%.40s... is too long a name for the journal", text);
+	for (i = 0; text[i] != '\0'; i++)
 		out[i] = text[i] > ' ' && text[i] != 0x7f ? text[i] : '_';
 	out[i] = '\0';
 	return out;
@@ -188,49 +205,52 @@ exponential(struct program *p)
 	}
 }
 
+static size_t
+numbers(const char *dist)
+{
+	size_t n = 0;
+
+	for (; *dist != '\0'; dist++)
+		n += *dist == ':';
+	return n;
+}
+
+/* Of NAME:A:B:..., from 0; 0 where there is none. */
+static double
+number_at(const char *dist, size_t n)
+{
+	const char *at = strchr(dist, ':');
+
+	for (; n > 0 && at != NULL; n--)
+		at = strchr(at + 1, ':');
+	return at != NULL ? strtod(at + 1, NULL) : 0;
+}
+
 static double
 draw(struct program *p, const char *dist)
 {
-	double of[32], x;
-	const char *at = strchr(dist, ':');
-	char *end;
-	size_t n = 0;
+	size_t n = numbers(dist);
+	double a = number_at(dist, 0), b = number_at(dist, 1), x;
 
-	if (at == NULL)		/* a number alone */
+	if (n == 0)		/* a number alone */
 		return strtod(dist, NULL);
-	while (at != NULL && *at == ':' && n < sizeof of / sizeof *of) {
-		of[n++] = strtod(at + 1, &end);
-		at = end;
-	}
 	switch (*dist) {
 	case 'u':		/* uniform */
-		return n < 2 ? of[0] : of[0] + (of[1] - of[0]) * unit(p);
+		return n < 2 ? a : a + (b - a) * unit(p);
 	case 'e':		/* exp */
-		x = of[0] * exponential(p);
-		if (n > 1 && x < of[1])
-			x = of[1];
-		return n > 2 && of[2] > 0 && x > of[2] ? of[2] : x;
+		x = a * exponential(p);
+		if (n > 1 && x < b)
+			x = b;
+		b = number_at(dist, 2);
+		return b > 0 && x > b ? b : x;
 	case 'c':		/* choice, const */
-		return of[(size_t)(unit(p) * (double)n)];
+		return number_at(dist, (size_t)(unit(p) * (double)n));
 	default:
-		return of[0];
+		return a;
 	}
 }
 
 /* --- the journal ---------------------------------------------------------- */
-
-static void __attribute__((noreturn, format(printf, 1, 2)))
-stop(const char *format, ...)
-{
-	va_list args;
-
-	va_start(args, format);
-	fputs("idemsim-program: ", stderr);
-	vfprintf(stderr, format, args);
-	fputc('\n', stderr);
-	va_end(args);
-	_exit(NO_JOURNAL);
-}
 
 /* One write, which O_APPEND keeps whole (it is shorter than PIPE_BUF). */
 static void
@@ -384,67 +404,104 @@ value_of(const struct program *p, const char *name, size_t len,
 }
 
 /* IDEMSIM_OUTPUT, its names in braces replaced; a line, or nothing. */
-static void
-say_besides(const struct program *p, char *out, size_t size)
+static char *
+besides(const struct program *p)
 {
-	const char *at = getenv("IDEMSIM_OUTPUT"), *end, *value;
-	char room[NAME_MAX_LEN];
-	size_t n = 0, len;
+	const char *text = getenv("IDEMSIM_OUTPUT"), *at = text, *end, *value;
+	char room[NAME_MAX_LEN], *line = NULL;
+	size_t len;
+	FILE *out = open_memstream(&line, &len);
 
-	for (; at != NULL && *at != '\0' && n + 2 < size; at++) {
+	for (; out != NULL && at != NULL && *at != '\0'; at++) {
 		end = *at == '{' ? strchr(at, '}') : NULL;
 		value = end != NULL ? value_of(p, at + 1,
 		    (size_t)(end - at) - 1, room) : NULL;
 		if (value == NULL) {
-			out[n++] = *at;
+			putc(*at, out);
 			continue;
 		}
-		len = strnlen(value, size - n - 2);
-		memcpy(out + n, value, len);
-		n += len;
+		fputs(value, out);
 		at = end;
 	}
-	if (n > 0)
-		out[n++] = '\n';
-	out[n] = '\0';
+	if (out != NULL && text != NULL && *text != '\0')
+		putc('\n', out);
+	return out != NULL && fclose(out) == 0 ? line : NULL;
 }
 
-/* Head and body; NULL: no memory. */
+/* NULL: no memory. */
+static char * __attribute__((format(printf, 2, 3)))
+composed(size_t *len, const char *format, ...)
+{
+	char *text;
+	va_list args;
+	int n;
+
+	va_start(args, format);
+	n = vasprintf(&text, format, args);
+	va_end(args);
+	*len = n > 0 ? (size_t)n : 0;
+	return n >= 0 ? text : NULL;
+}
+
+static char *
+compose_body(const struct program *p, size_t *len)
+{
+	char key[NAME_MAX_LEN], nonce[NAME_MAX_LEN], effect[64] = "";
+	char *more = besides(p), *body = NULL;
+
+	if (!says(p, "effect", "none"))
+		snprintf(effect, sizeof effect, "effect %s\n", p->effect);
+	if (more != NULL)
+		body = composed(len, "key %s\nnonce %s\n%s%s",
+		    named(getenv("HTTP_X_SIM_KEY"), key),
+		    named(getenv("HTTP_X_SIM_NONCE"), nonce), effect, more);
+	free(more);
+	return body;
+}
+
+static char *
+compose_head(const struct program *p, size_t body_len, size_t *len)
+{
+	char key[NAME_MAX_LEN], nonce[NAME_MAX_LEN];
+	char promise[48] = "", effect[64] = "";
+	long status = number(p, "status", 200);
+
+	if (!says(p, "effect", "none"))
+		snprintf(effect, sizeof effect, "X-Sim-Effect: %s\r\n",
+		    p->effect);
+	if (number(p, "length", 0) != 0)
+		snprintf(promise, sizeof promise, "Content-Length: %zu\r\n",
+		    body_len);
+	return composed(len, "Status: %ld %s\r\n"
+	    "Content-Type: text/plain\r\n%sX-Sim-Key: %s\r\n"
+	    "X-Sim-Nonce: %s\r\n%s\r\n", status,
+	    status == 200 ? "OK" : "As Told", promise,
+	    named(getenv("HTTP_X_SIM_KEY"), key),
+	    named(getenv("HTTP_X_SIM_NONCE"), nonce), effect);
+}
+
+/* Head and body, which is filled up; NULL: no memory. */
 static char *
 compose(const struct program *p, size_t *len)
 {
-	char key[NAME_MAX_LEN], nonce[NAME_MAX_LEN], says_it[1600], head[1024];
-	char besides[1024];
 	long want = number(p, "output", 0);
-	size_t said, body, at;
-	char *text, promise[48] = "", effect[64] = "", line[64] = "";
+	size_t said = 0, at = 0, body;
+	char *says_it = compose_body(p, &said), *head, *text = NULL;
 
-	if (!says(p, "effect", "none")) {
-		snprintf(effect, sizeof effect, "X-Sim-Effect: %s\r\n",
-		    p->effect);
-		snprintf(line, sizeof line, "effect %s\n", p->effect);
-	}
-	named(getenv("HTTP_X_SIM_KEY"), key);
-	named(getenv("HTTP_X_SIM_NONCE"), nonce);
-	say_besides(p, besides, sizeof besides);
-	said = (size_t)snprintf(says_it, sizeof says_it, "key %s\nnonce %s\n%s"
-	    "%s", key, nonce, line, besides);
-	body = want > 0 && (size_t)want > said ? (size_t)want : said;
-	if (number(p, "length", 0) != 0)
-		snprintf(promise, sizeof promise, "Content-Length: %zu\r\n",
-		    body);
-	at = (size_t)snprintf(head, sizeof head, "Status: %ld %s\r\n"
-	    "Content-Type: text/plain\r\n%sX-Sim-Key: %s\r\n"
-	    "X-Sim-Nonce: %s\r\n%s\r\n", number(p, "status", 200),
-	    number(p, "status", 200) == 200 ? "OK" : "As Told", promise, key,
-	    nonce, effect);
-	*len = at + body;
-	text = malloc(*len);
-	if (text == NULL)
+	if (says_it == NULL)
 		return NULL;
-	memcpy(text, head, at);
-	memcpy(text + at, says_it, said);
-	memset(text + at + said, '.', body - said);
+	body = want > 0 && (size_t)want > said ? (size_t)want : said;
+	head = compose_head(p, body, &at);
+	*len = at + body;
+	if (head != NULL)
+		text = malloc(*len);
+	if (text != NULL) {
+		memcpy(text, head, at);
+		memcpy(text + at, says_it, said);
+		memset(text + at + said, '.', body - said);
+	}
+	free(head);
+	free(says_it);
 	return text;
 }
 

@@ -27,6 +27,7 @@
 
 static struct {
 	char folder[80], journal[100], stops[100], program[PATH];
+	const char *besides;	/* that it is to say; NULL: nothing */
 	int listener;
 	char out[OUT];
 	size_t len;
@@ -70,6 +71,8 @@ start(const char *words)
 		setenv("IDEMSIM_EFFECTS", world.journal, 1);
 		setenv("IDEMSIM_STOPS", world.stops, 1);
 		setenv("IDEMSIM_PROGRAM", words, 1);
+		if (world.besides != NULL)
+			setenv("IDEMSIM_OUTPUT", world.besides, 1);
 		execl(world.program, "idemsim-program", (char *)NULL);
 		_exit(127);
 	}
@@ -272,6 +275,50 @@ check_words(void)
 	is(noted(&h), "begin commit end", "words that are none leave it whole");
 	is(h.n > 1 ? h.events[1].business : "", "a_b_c",
 	    "what would part a line does not");
+	history_free(&h);
+}
+
+#define MANY 500		/* numbers of a choice, bytes of an output */
+
+/* Whatever comes before a word, it counts; and the last of many is drawn. */
+static void
+check_no_end(void)
+{
+	char words[MANY * 24], text[24], output[4 * MANY];
+	struct history h;
+	struct run run;
+	size_t i, n;
+	int status;
+
+	n = (size_t)snprintf(words, sizeof words, "service=choice");
+	for (i = 0; i < MANY; i++)
+		n += (size_t)snprintf(words + n, sizeof words - n,
+		    ":%.17g", i < 40 ? 0.12345678901234567 :
+		    30.123456789012345);
+	snprintf(words + n, sizeof words - n, " crash=after");
+	run = start(words);
+	status = ended(&run);
+	is(end_text(status, text), "signal 9",
+	    "what comes after a long word is heard");
+	is(noted(&h), "begin commit", "as it was said");
+	/* Two of 25 are short: eleven in turn never are. */
+	for (i = 0; i < 10 && between_ms(&h, 0, 1) < 30; i++) {
+		history_free(&h);
+		run = start(words);
+		ended(&run);
+		noted(&h);
+	}
+	ok(between_ms(&h, 0, 1) >= 30, "and any of many numbers is drawn");
+	history_free(&h);
+	memset(output, 'o', sizeof output);
+	snprintf(output + sizeof output - 10, 10, "{attempt}");
+	world.besides = output;
+	run = start("");
+	ended(&run);
+	world.besides = NULL;
+	ok(world.len > sizeof output && strcmp(world.out + world.len - 5,
+	    "ooo2\n") == 0, "a long text is said to its end");
+	noted(&h);
 	history_free(&h);
 }
 
@@ -478,6 +525,7 @@ main(void)
 	check_rows();
 	check_long();
 	check_words();
+	check_no_end();
 	check_many();
 	check_chance();
 	check_stops();
