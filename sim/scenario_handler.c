@@ -9,6 +9,7 @@
 
 #define BYTES_MAX (INT64_C(1) << 30)
 #define SAID_MAX 512		/* of an answer without more bytes or output */
+#define BUSINESS_MAX 100	/* a word of the program's journal */
 
 /*
  * Nobody can ask Lua while a program runs, so a function is asked once, with
@@ -82,6 +83,9 @@ check(const struct scenario_at *at, const struct plan_handler *h)
 	if (h->effect == PLAN_EXTERNAL)
 		check_external(at);
 	check_partial(at, h);
+	if (h->business_id != NULL && strlen(h->business_id) > BUSINESS_MAX)
+		scenario_wrong(at, "business_id", "a name of %d bytes; say %d "
+		    "at most", (int)strlen(h->business_id), BUSINESS_MAX);
 	if (h->effect == PLAN_EXTERNAL &&
 	    (h->command == NULL || *h->command != '/'))
 		scenario_wrong(at, "command", "an external program's path is "

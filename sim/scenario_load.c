@@ -12,6 +12,9 @@
 #define CLIENTS_MAX 10000
 #define TIMEOUT_MS 10000
 #define SLOW_MAX 65536		/* bytes that are read at once, at most */
+#define CHOICES_MAX 1000	/* that a program is told of */
+#define KEY_MAX 64		/* a key's name is a word of a journal, and */
+#define METHOD_MAX 24		/* has the method behind it */
 
 /* --- distributions -------------------------------------------------------- */
 
@@ -34,6 +37,9 @@ read_choice(const struct scenario_at *given, struct plan_dist *d)
 	d->n = scenario_fields(&list, NULL);
 	if (d->n == 0)
 		scenario_wrong(&list, NULL, "an empty list; say { 100, 700 }");
+	if (d->n > CHOICES_MAX)
+		scenario_wrong(&list, NULL, "%d are too many to choose among; "
+		    "say %d at most", (int)d->n, CHOICES_MAX);
 	of = scenario_get(&list, d->n * sizeof *of);
 	for (i = 0; i < d->n; i++) {
 		scenario_nth(field, i + 1);
@@ -243,6 +249,37 @@ check_token(const struct scenario_at *at, const char *field, const char *text)
 		    "request's head; say letters, digits and -", text);
 }
 
+/* Answers and journals say whose they are in words that blanks part. */
+static void
+check_key(const struct scenario_at *at, const char *key)
+{
+	const char *c;
+
+	check_line(at, "key", key);
+	if (key == NULL)
+		return;
+	for (c = key; *c > ' ' && *c < 0x7f; c++)
+		;
+	if (*c != '\0' || strcmp(key, "-") == 0)
+		scenario_wrong(at, "key", "\"%.40s\" is no name of a key; say "
+		    "one word of ASCII, as \"order-7\", and what a client "
+		    "sends instead in headers", key);
+	if (strlen(key) > KEY_MAX)
+		scenario_wrong(at, "key", "a name of %d bytes; say %d at most, "
+		    "and a longer one in headers", (int)strlen(key), KEY_MAX);
+}
+
+static void
+check_method(const struct scenario_at *at, const char *method)
+{
+	if (method == NULL)
+		return;
+	check_token(at, "method", method);
+	if (strlen(method) > METHOD_MAX)
+		scenario_wrong(at, "method", "%d bytes; say %d at most",
+		    (int)strlen(method), METHOD_MAX);
+}
+
 static void
 read_headers(const struct scenario_at *at, struct plan_send *s)
 {
@@ -267,11 +304,10 @@ read_sent(const struct scenario_at *at, struct plan_send *s)
 
 	scenario_fields(at, "key body to headers method connection");
 	s->key = scenario_text(at, "key", NULL);
-	check_line(at, "key", s->key);
+	check_key(at, s->key);
 	s->body = scenario_text(at, "body", NULL);
 	s->method = scenario_text(at, "method", NULL);
-	if (s->method != NULL)
-		check_token(at, "method", s->method);
+	check_method(at, s->method);
 	read_headers(at, s);
 	s->kept = scenario_one_of(at, "connection", "new kept", 0) == 1;
 	if (s->kept && at->plan->gates.lighttpd)

@@ -138,6 +138,9 @@ static const struct mistake rows[] = {
 	  { "on: \"timeout\" is not a table", NULL } },
 	{ "bounds the wrong way round", RETRY("timeout = sim.uniform(5, 1)"),
 	  8, { "uniform: 5 is more than 1", NULL } },
+	{ "a choice among too many", RETRY("max = 2, timeout = sim.choice("
+	  "(function() local t = {} for i = 1, 1001 do t[i] = i end return t "
+	  "end)())"), 8, { "1001 are too many to choose among", NULL } },
 	{ "an empty choice", RETRY("timeout = sim.choice {}"), 8,
 	  { "choice: an empty list", NULL } },
 	{ "a time for a distribution", RETRY("timeout = sim.keys { n = 1 }"),
@@ -162,6 +165,18 @@ static const struct mistake rows[] = {
 	{ "a key of two lines", TOP NAME TOPOLOGY EXPECT "load = { sim.script "
 	  "{ { client = 'c1', send = {\nkey = 'a\\nX: b' } } } } }", 8,
 	  { "key: a line's end", NULL } },
+	{ "a key of two words", TOP NAME TOPOLOGY EXPECT "load = { sim.script "
+	  "{ { client = 'c1', send = {\nkey = 'order 7' } } } } }", 8,
+	  { "key: \"order 7\" is no name", "\"order-7\"" } },
+	{ "a key that stands for none", TOP NAME TOPOLOGY EXPECT "load = { "
+	  "sim.script { { client = 'c1', send = { key = '-' } } } } }", 7,
+	  { "key: \"-\" is no name", NULL } },
+	{ "a key that is too long", TOP NAME TOPOLOGY EXPECT "load = { "
+	  "sim.script { { client = 'c1', send = { key = ('k'):rep(65) } } } } "
+	  "}", 7, { "key: a name of 65 bytes", "say 64" } },
+	{ "a key that is not", TOP NAME TOPOLOGY EXPECT "load = { "
+	  "sim.script { { client = 'c1', send = { key = ('k'):rep(64) } } } } "
+	  "}", 0, { NULL, NULL } },
 	{ "a header of two lines", TOP NAME TOPOLOGY EXPECT "load = { "
 	  "sim.script { { client = 'c1', send = { headers = {\nA = 'b\\r' } } "
 	  "} } } }", 8, { "A: a line's end", NULL } },
@@ -171,6 +186,9 @@ static const struct mistake rows[] = {
 	{ "a method that is none", TOP NAME TOPOLOGY EXPECT "load = { "
 	  "sim.script { { client = 'c1', send = { method = 'PO ST' } } } } }",
 	  7, { "method: \"PO ST\" is no name", NULL } },
+	{ "a method that is too long", TOP NAME TOPOLOGY EXPECT "load = { "
+	  "sim.script { { client = 'c1', send = { method = ('M'):rep(25) } } } "
+	  "} }", 7, { "method: 25 bytes", NULL } },
 	{ "keys of one's own that are chosen among", TOP NAME TOPOLOGY EXPECT
 	  "load = { sim.storm { clients = 1, keys = sim.keys { once = true, "
 	  "zipf = 1 } } } }", 7, { "zipf: each request has a key of its own",
@@ -190,6 +208,8 @@ static const struct mistake rows[] = {
 	  "honour_retry_after = true"), 0, { NULL, NULL } },
 
 	/* --- the program --- */
+	{ "what an effect is on, too long", HANDLER("business_id = ('o'):rep("
+	  "101)"), 8, { "business_id: a name of 101 bytes", NULL } },
 	{ "what an external program is not told", HANDLER("effect = "
 	  "'external', command = '/bin/true',\nservice = 5"), 9,
 	  { "service: an external program does what it does", "leave it out"
