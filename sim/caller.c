@@ -2,6 +2,7 @@
 #include "caller_private.h"
 
 #include "arena.h"
+#include "now.h"
 
 #include <errno.h>
 #include <stdlib.h>
@@ -107,7 +108,7 @@ set(struct call_private *in, struct call_timer *timer, int64_t in_ms)
 {
 	/* The loop's own time may be long ago: its turn may have been long. */
 	arena_must_have(loop_timer(in->loop, &timer->timer,
-	    idem_boot_ms(&idem_clock_real) + in_ms) == 0);
+	    now_ms() + in_ms) == 0);
 }
 
 /* --- what it waits for ---------------------------------------------------- */

@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: ISC */
 #include "child_private.h"
 
+#include "now.h"
+
 #include <errno.h>
 #include <fcntl.h>
 #include <poll.h>
@@ -358,13 +360,13 @@ child_signal(struct child *c, int signal)
 static void
 end(struct child *c)
 {
-	int64_t until_ms = idem_boot_ms(&idem_clock_real) + FORGET_MS;
+	int64_t until_ms = now_ms() + FORGET_MS;
 	pid_t leader = c->in->group;
 	int status;
 
 	kill(-leader, SIGKILL);
 	while (waitpid(leader, &status, WNOHANG) == 0 &&
-	    idem_boot_ms(&idem_clock_real) < until_ms)
+	    now_ms() < until_ms)
 		poll(NULL, 0, 1);
 	if (c->pid != 0)
 		c->status = status;

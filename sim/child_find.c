@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: ISC */
 #include "child_private.h"
 
+#include "now.h"
+
 #include <errno.h>
 #include <fcntl.h>
 #include <inttypes.h>
@@ -27,12 +29,6 @@ nap(void)
 	const struct timespec t = { 0, NAP_NS };
 
 	nanosleep(&t, NULL);
-}
-
-static int64_t
-now_ms(void)
-{
-	return idem_boot_ms(&idem_clock_real);
 }
 
 /* --- what proc(5) says of one --------------------------------------------- */

@@ -2,6 +2,7 @@
 #include "idemsim.h"
 
 #include "judge.h"
+#include "now.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -11,7 +12,6 @@
 #include <string.h>
 #include <sys/prctl.h>
 #include <sys/wait.h>
-#include <time.h>
 #include <unistd.h>
 
 /*
@@ -22,15 +22,6 @@ struct told {
 	struct judge_run run;
 	char key[256], blames[32];	/* "": none */
 };
-
-static int64_t
-now_ms(void)
-{
-	struct timespec t;
-
-	clock_gettime(CLOCK_MONOTONIC, &t);
-	return (int64_t)t.tv_sec * 1000 + t.tv_nsec / 1000000;
-}
 
 /* --- there ---------------------------------------------------------------- */
 

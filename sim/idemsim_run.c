@@ -4,6 +4,7 @@
 #include "child.h"
 #include "draw.h"
 #include "folder.h"
+#include "now.h"
 #include "report.h"
 #include "world.h"
 
@@ -13,7 +14,6 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/random.h>
-#include <time.h>
 #include <unistd.h>
 
 #define OUT "idemsim-out"
@@ -66,15 +66,6 @@ idemsim_catch_signals(void)
 }
 
 /* --- one run -------------------------------------------------------------- */
-
-static int64_t
-now_ms(void)
-{
-	struct timespec t;
-
-	clock_gettime(CLOCK_MONOTONIC, &t);
-	return (int64_t)t.tv_sec * 1000 + t.tv_nsec / 1000000;
-}
 
 uint64_t
 idemsim_seed_of(uint64_t seed, unsigned run)

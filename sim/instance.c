@@ -2,6 +2,7 @@
 #include "instance_private.h"
 
 #include "address.h"
+#include "now.h"
 #include "paths.h"
 #include "preload.h"
 
@@ -45,12 +46,6 @@ instance_missing(const struct plan *plan)
 	if (plan->gates.lighttpd && paths_command("lighttpd") == NULL)
 		return "lighttpd is not installed";
 	return NULL;
-}
-
-static int64_t
-now_ms(void)
-{
-	return idem_boot_ms(&idem_clock_real);
 }
 
 /* --- its lines ------------------------------------------------------------ */

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: ISC */
 #include "instance_private.h"
 
+#include "now.h"
 #include "paths.h"
 
 #include <assert.h>
@@ -46,11 +47,11 @@ on_ended(struct child *c)
 static int
 run(struct loop *loop, struct run *r, const struct child_spec *spec)
 {
-	int64_t until_ms = idem_boot_ms(&idem_clock_real) + CTL_MS;
+	int64_t until_ms = now_ms() + CTL_MS;
 
 	if (child_start(loop, &r->child, spec) == -1)
 		return -1;
-	while (!r->ended && idem_boot_ms(&idem_clock_real) < until_ms)
+	while (!r->ended && now_ms() < until_ms)
 		if (loop_turn(loop, until_ms) == -1)
 			break;
 	if (!r->ended)

@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: ISC */
 #include "live_private.h"
 
+#include "now.h"
+
 #include <errno.h>
 #include <string.h>
 #include <sys/stat.h>
@@ -145,11 +147,11 @@ is_first(const struct live_cast *cast, size_t gate)
 static int
 await_up(struct live_gate *g)
 {
-	int64_t until = idem_boot_ms(&idem_clock_real) + UP_MS;
+	int64_t until = now_ms() + UP_MS;
 
 	while (instance_await(g->cast->loop, &g->instance, ASK_MS) != 0)
 		if (errno != ETIMEDOUT || live_stopped() ||
-		    idem_boot_ms(&idem_clock_real) >= until)
+		    now_ms() >= until)
 			return -1;
 	return 0;
 }

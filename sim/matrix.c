@@ -3,13 +3,13 @@
 
 #include "child.h"
 #include "folder.h"
+#include "now.h"
 #include "paths.h"
 #include "world.h"
 
 #include <errno.h>
 #include <inttypes.h>
 #include <string.h>
-#include <time.h>
 #include <unistd.h>
 
 #ifndef SCENARIOSDIR
@@ -30,15 +30,6 @@ struct job {
 	bool failed;		/* by our own means */
 	bool missing;
 };
-
-static int64_t
-now_ms(void)
-{
-	struct timespec t;
-
-	clock_gettime(CLOCK_MONOTONIC, &t);
-	return (int64_t)t.tv_sec * 1000 + t.tv_nsec / 1000000;
-}
 
 /* --- the scenario --------------------------------------------------------- */
 

@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: ISC */
 #include "report_private.h"
 
+#include "now.h"
+
 #include <sys/ioctl.h>
-#include <time.h>
 #include <unistd.h>
 
 #define COLUMNS 80u		/* where nobody says */
@@ -10,15 +11,6 @@
 #define BAR 20u			/* cells */
 #define EVERY_MS 1000
 #define CLEAR "\r\033[K"
-
-static int64_t
-now_ms(void)
-{
-	struct timespec t;
-
-	clock_gettime(CLOCK_MONOTONIC, &t);
-	return t.tv_sec * INT64_C(1000) + t.tv_nsec / 1000000;
-}
 
 static size_t
 columns(void)

@@ -2,6 +2,7 @@
 #include "server_private.h"
 
 #include "folder.h"
+#include "now.h"
 #include "paths.h"
 #include "preload.h"
 
@@ -31,12 +32,6 @@ server_missing(bool sentinel)
 	(void)sentinel;		/* it is the same program */
 	return paths_command("redis-server") != NULL ? NULL :
 	    "redis-server is not installed";
-}
-
-static int64_t
-now_ms(void)
-{
-	return idem_boot_ms(&idem_clock_real);
 }
 
 /* --- its start ------------------------------------------------------------ */

@@ -2,6 +2,7 @@
 #include "server_private.h"
 
 #include "address.h"
+#include "now.h"
 #include "resp.h"
 
 #include <errno.h>
@@ -13,12 +14,6 @@
 
 #define SAY_MS 1000
 #define REPLY_MAX (64u * 1024 * 1024)
-
-static int64_t
-now_ms(void)
-{
-	return idem_boot_ms(&idem_clock_real);
-}
 
 /* False: not by then. */
 static bool

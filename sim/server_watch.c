@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: ISC */
 #include "server_private.h"
 
+#include "now.h"
+
 #include <errno.h>
 #include <stdio.h>
 #include <string.h>
@@ -88,15 +90,15 @@ server_await_watched(struct loop *loop,
     struct server sentinels[SERVER_SENTINELS], unsigned replicas,
     int64_t wait_ms)
 {
-	int64_t until_ms = idem_boot_ms(&idem_clock_real) + wait_ms;
+	int64_t until_ms = now_ms() + wait_ms;
 
 	hasten(sentinels);
 	while (!all_know(sentinels, replicas)) {
-		if (idem_boot_ms(&idem_clock_real) > until_ms) {
+		if (now_ms() > until_ms) {
 			errno = ETIMEDOUT;
 			return -1;
 		}
-		if (loop_turn(loop, idem_boot_ms(&idem_clock_real) + TURN_MS)
+		if (loop_turn(loop, now_ms() + TURN_MS)
 		    == -1)
 			return -1;
 	}

@@ -1,5 +1,7 @@
 /* SPDX-License-Identifier: ISC */
 #include "child_private.h"
+
+#include "now.h"
 #include "folder.h"
 
 #include <errno.h>
@@ -44,12 +46,6 @@ static struct {
 } warden;
 
 /* --- the warden ----------------------------------------------------------- */
-
-static int64_t
-now_ms(void)
-{
-	return idem_boot_ms(&idem_clock_real);
-}
 
 /* Who reads what the simulator writes waits for the last that could write. */
 static int
