@@ -262,3 +262,20 @@ folder_make(const char *path)
 	}
 	return mkdir(at, 0777) != 0 && errno != EEXIST ? -1 : 0;
 }
+
+int
+folder_file(const char *path, int (*write)(FILE *, const void *arg),
+    const void *arg)
+{
+	FILE *file = fopen(path, "we");
+	int error = 0;
+
+	if (file == NULL)
+		return -1;
+	errno = EIO;		/* if nobody says better */
+	if (write(file, arg) != 0 || fflush(file) != 0 || ferror(file))
+		error = errno;
+	if (fclose(file) != 0 && error == 0)
+		error = errno;
+	return result(error);
+}

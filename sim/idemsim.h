@@ -7,6 +7,7 @@
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
+#include <stdio.h>
 
 /* How idemsim ends (doc/idemsim.1). */
 enum idemsim_exit {
@@ -91,6 +92,7 @@ void idemsim_files_close(struct idemsim_files *);
 /* SIGINT, SIGTERM and SIGHUP are noted from now on, SIGPIPE is not heard. */
 void idemsim_catch_signals(void);
 bool idemsim_interrupted(void);
+int idemsim_history(FILE *, const void *history);	/* for folder_file */
 uint64_t idemsim_some_seed(void);
 /* Of a run's number, from 1.  The first run has the seed as it was given: so is
    one run done again. */

@@ -78,37 +78,40 @@ idemsim_seed_of(uint64_t seed, unsigned run)
 	return draw_bits(&draw);
 }
 
-static bool
+static void
 say(struct session *s, const char *path)
 {
 	fprintf(stderr, "idemsim: %s: %s\n", path, strerror(errno));
 	s->failed = true;
-	return false;
 }
 
-static bool
-write_history(struct session *s, const char *folder, const struct history *h,
-    const char *name, int (*write)(const struct history *, FILE *))
+int
+idemsim_history(FILE *file, const void *h)
 {
-	char path[4200];
-	bool good;
-	FILE *file;
-
-	snprintf(path, sizeof path, "%s/%s", folder, name);
-	file = fopen(path, "we");
-	if (file == NULL)
-		return say(s, path);
-	good = write(h, file) == 0 && fflush(file) == 0 && !ferror(file);
-	if (!good)
-		(void)say(s, path);
-	return (fclose(file) == 0 || (good && say(s, path))) && good;
+	return history_write(h, file);
 }
 
 static int
-write_text(const struct history *h, FILE *file)
+write_text(FILE *file, const void *h)
 {
 	history_say(h, file);
 	return 0;
+}
+
+/* As a file, and for people. */
+static void
+keep_history(struct session *s, const char *folder, const struct history *h)
+{
+	char path[4200];
+
+	snprintf(path, sizeof path, "%s/history.jsonl", folder);
+	if (folder_file(path, idemsim_history, h) != 0) {
+		say(s, path);
+		return;
+	}
+	snprintf(path, sizeof path, "%s/history.txt", folder);
+	if (folder_file(path, write_text, h) != 0)
+		say(s, path);
 }
 
 /*
@@ -128,12 +131,11 @@ keep(struct session *s, const struct judge_point *p, const struct history *h)
 	snprintf(folder, sizeof folder, "%.4000s/%03zu-logs", in,
 	    s->report.done + 1);
 	if (folder_make(in) != 0 || live_keep(folder) != 0) {
-		(void)say(s, folder);
+		say(s, folder);
 		return;
 	}
-	if (s->o->keep != NULL && write_history(s, folder, h, "history.jsonl",
-	    history_write))
-		(void)write_history(s, folder, h, "history.txt", write_text);
+	if (s->o->keep != NULL)
+		keep_history(s, folder, h);
 }
 
 /* -1: it could not be done; then its history has no end. */

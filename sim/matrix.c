@@ -109,14 +109,9 @@ static void
 write_history(struct job *job, const struct history *h, const char *folder,
     const char *name, char *path, size_t size)
 {
-	FILE *file;
-	bool good;
-
 	snprintf(path, size, "%.800s/%s.jsonl", folder, name);
-	file = folder_make(folder) == 0 ? fopen(path, "we") : NULL;
-	good = file != NULL && history_write(h, file) == 0 &&
-	    fflush(file) == 0 && !ferror(file);
-	if (file != NULL && fclose(file) == 0 && good)
+	if (folder_make(folder) == 0 &&
+	    folder_file(path, idemsim_history, h) == 0)
 		return;
 	fprintf(stderr, "idemsim: %s: %s\n", path, strerror(errno));
 	*path = '\0';

@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: ISC */
 #include "matrix.h"
 
+#include "folder.h"
+
 #include <errno.h>
 #include <inttypes.h>
 #include <string.h>
@@ -387,20 +389,26 @@ put_page(struct idem_buf *out, struct matrix *m)
 	idem_buf_text(out, "</body></html>\n");
 }
 
+static int
+write_page(FILE *file, const void *arg)
+{
+	const struct idem_buf *page = arg;
+
+	if (!idem_buf_ok(page)) {
+		errno = ENOMEM;
+		return -1;
+	}
+	return fwrite(page->at, 1, page->len, file) == page->len ? 0 : -1;
+}
+
 int
 matrix_html(struct matrix *m, const char *path)
 {
 	struct idem_buf page = { 0 };
-	FILE *file = fopen(path, "w");
-	int status = -1;
+	int status;
 
-	if (file == NULL)
-		return -1;
 	put_page(&page, m);
-	errno = ENOMEM;
-	if (idem_buf_ok(&page) && fwrite(page.at, 1, page.len, file) ==
-	    page.len)
-		status = 0;
+	status = folder_file(path, write_page, &page);
 	idem_buf_free(&page);
-	return fclose(file) == 0 ? status : -1;
+	return status;
 }

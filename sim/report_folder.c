@@ -54,23 +54,20 @@ complain(const char *path)
 }
 
 static int
+write_artefact(FILE *file, const void *arg)
+{
+	const struct artefact *a = arg;
+
+	return a->write(file, a) == 0 ? fchmod(fileno(file), a->mode) : -1;
+}
+
+static int
 write_one(const char *folder, const struct artefact *a)
 {
 	char path[REPORT_PATH];
-	bool written;
-	FILE *file;
 
 	snprintf(path, sizeof path, "%s/%s", folder, a->name);
-	file = fopen(path, "we");
-	if (file == NULL)
-		return complain(path);
-	written = a->write(file, a) == 0 && fflush(file) == 0 &&
-	    !ferror(file) && fchmod(fileno(file), a->mode) == 0;
-	if (!written)
-		(void)complain(path);
-	if (fclose(file) != 0 && written)
-		return complain(path);
-	return written ? 0 : -1;
+	return folder_file(path, write_artefact, a) == 0 ? 0 : complain(path);
 }
 
 /* false: it would not fit. */

@@ -51,6 +51,48 @@ test_copy(void)
 	    "what is not there need not be removed");
 }
 
+static int
+put(FILE *file, const void *text)
+{
+	if (text == NULL) {
+		errno = EDOM;
+		return -1;
+	}
+	return fputs(text, file) == EOF ? -1 : 0;
+}
+
+/* outer stands for %s. */
+static const struct {
+	const char *what, *path, *text;
+	int error;		/* 0: it is there */
+} files[] = {
+	{ "a file is written", "%s/file", "text\n", 0 },
+	{ "an empty one too", "%s/empty", "", 0 },
+	{ "none is where its folder is not", "%s/none/file", "text", ENOENT },
+	{ "nor on a disk that is full", "/dev/full", "text", ENOSPC },
+	{ "nor of what cannot be told", "%s/file", NULL, EDOM }
+};
+
+static void
+test_file(void)
+{
+	char path[96];
+	size_t i;
+	int error;
+
+	for (i = 0; i < sizeof files / sizeof *files; i++) {
+		if (files[i].path[0] == '%')
+			snprintf(path, sizeof path, "%s%s", outer,
+			    files[i].path + 2);
+		else
+			snprintf(path, sizeof path, "%s", files[i].path);
+		errno = 0;
+		error = folder_file(path, put, files[i].text) == 0 ? 0 : errno;
+		is(strerror(error), strerror(files[i].error), "%s",
+		    files[i].what);
+	}
+}
+
 int
 main(void)
 {
@@ -58,6 +100,7 @@ main(void)
 	if (mkdtemp(outer) == NULL)
 		bail_out("%s: %s", outer, strerror(errno));
 	test_copy();
+	test_file();
 	folder_remove(outer);
 	return done();
 }
