@@ -103,9 +103,29 @@ struct world;
 const char *idemsim_why_not(const struct world *, const struct plan *,
     bool *missing);
 
-/* --- verdicts (idemsim_judge.c) ------------------------------------------- */
+/* --- in a process of its own (idemsim_apart.c) ---------------------------- */
 
 #define IDEMSIM_JUDGE_MS 60000
+
+struct idemsim_apart {
+	/* Fills told, which is zeroes; pointers in it are of no use here. */
+	void (*judge)(void *arg, void *told);
+	void *arg, *told;
+	size_t told_len;
+	int64_t within_ms;	/* as long as it may take */
+	char *why;		/* a sentence, if it is not done */
+	size_t why_size;
+};
+
+/*
+ * Let it judge there: a checker, or a scenario's function, that crashes or
+ * comes to no end takes neither the history with it nor what is still to be
+ * run.  false: it did, or there is no process to be had; why says so, and told
+ * may be anything.
+ */
+bool idemsim_apart(const struct idemsim_apart *);
+
+/* --- verdicts (idemsim_judge.c) ------------------------------------------- */
 
 struct idemsim_asked {
 	struct history *history;
@@ -113,17 +133,13 @@ struct idemsim_asked {
 	size_t point;
 	bool alone;		/* as judge_run does; else as judge_one */
 	size_t sometimes_n;	/* of judge_one: so many flags */
-	int64_t within_ms;	/* as long as it may take */
+	int64_t within_ms;
 };
 
 struct judge_run;
 
-/*
- * Judge a run in a process of its own: a checker, or a scenario's function,
- * that crashes or comes to no end takes neither the history with it nor what is
- * still to be run.  false: that, or there is no process to be had; then the run
- * is INCONCLUSIVE and `broken`.
- */
+/* Judge a run apart.  false: nobody did; then it is INCONCLUSIVE and
+   `broken`. */
 bool idemsim_judge(const struct idemsim_asked *, struct judge_run *,
     bool *sometimes);
 

@@ -2,17 +2,10 @@
 #include "idemsim.h"
 
 #include "judge.h"
-#include "now.h"
 
-#include <errno.h>
-#include <fcntl.h>
-#include <poll.h>
-#include <signal.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
-#include <sys/prctl.h>
-#include <sys/wait.h>
-#include <unistd.h>
 
 /*
  * What the other process says: the verdict as it stands in memory, for both are
@@ -21,27 +14,8 @@
 struct told {
 	struct judge_run run;
 	char key[256], blames[32];	/* "": none */
+	bool sometimes[];
 };
-
-/* --- there ---------------------------------------------------------------- */
-
-static bool
-write_all(int to, const void *from, size_t len)
-{
-	const char *at = from;
-	ssize_t n;
-
-	while (len > 0) {
-		n = write(to, at, len);
-		if (n == -1 && errno == EINTR)
-			continue;
-		if (n <= 0)
-			return false;
-		at += n;
-		len -= (size_t)n;
-	}
-	return true;
-}
 
 static void
 copy(char *to, size_t size, const char *from)
@@ -50,136 +24,56 @@ copy(char *to, size_t size, const char *from)
 		snprintf(to, size, "%s", from);
 }
 
-static _Noreturn void
-judge_there(const struct idemsim_asked *a, bool *sometimes, int to)
+static void
+judge_it(void *arg, void *to)
 {
-	static struct told told;
+	const struct idemsim_asked *a = arg;
+	struct told *told = to;
 
 	if (a->alone)
-		judge_run(a->history, a->scenario, a->point, &told.run);
+		judge_run(a->history, a->scenario, a->point, &told->run);
 	else
-		judge_one(a->history, a->scenario, a->point, &told.run,
-		    sometimes);
-	copy(told.key, sizeof told.key, told.run.finding.key);
-	copy(told.blames, sizeof told.blames, told.run.finding.blames);
-	_exit(write_all(to, &told, sizeof told) &&
-	    write_all(to, sometimes, a->sometimes_n * sizeof *sometimes) ?
-	    0 : 1);
-}
-
-/* --- here ----------------------------------------------------------------- */
-
-/* false: it said less than that, or was too late. */
-static bool
-read_all(int from, void *to, size_t len, int64_t until_ms)
-{
-	struct pollfd fd = { .fd = from, .events = POLLIN };
-	char *at = to;
-	int64_t left;
-	ssize_t n;
-
-	while (len > 0) {
-		left = until_ms - now_ms();
-		if (left <= 0)
-			return false;
-		if (poll(&fd, 1, left > 1000 ? 1000 : (int)left) <= 0)
-			continue;
-		n = read(from, at, len);
-		if (n == -1 && (errno == EINTR || errno == EAGAIN))
-			continue;
-		if (n <= 0)
-			return false;
-		at += n;
-		len -= (size_t)n;
-	}
-	return true;
-}
-
-static void
-broken(struct judge_run *run, const char *how)
-{
-	memset(run, 0, sizeof *run);
-	run->verdict = JUDGE_INCONCLUSIVE;
-	run->broken = true;
-	snprintf(run->message, sizeof run->message, "it could not be judged: "
-	    "%s, which is a fault of idemsim's own; its history is what is to "
-	    "be reported", how);
-}
-
-static void
-ended(struct judge_run *run, int status, bool late)
-{
-	char how[80];
-
-	if (late)
-		snprintf(how, sizeof how, "the checkers came to no end");
-	else if (WIFSIGNALED(status))
-		snprintf(how, sizeof how, "the checkers were ended by SIG%s",
-		    sigabbrev_np(WTERMSIG(status)));
-	else
-		snprintf(how, sizeof how, "the checkers ended with %d",
-		    WEXITSTATUS(status));
-	broken(run, how);
+		judge_one(a->history, a->scenario, a->point, &told->run,
+		    told->sometimes);
+	copy(told->key, sizeof told->key, told->run.finding.key);
+	copy(told->blames, sizeof told->blames, told->run.finding.blames);
 }
 
 static void
 take(const struct idemsim_asked *a, const struct told *told,
-    struct judge_run *run)
+    struct judge_run *run, bool *sometimes)
 {
 	*run = told->run;
 	run->finding.key = *told->key != '\0' ?
 	    history_text(a->history, told->key) : NULL;
 	run->finding.blames = *told->blames != '\0' ?
 	    history_text(a->history, told->blames) : NULL;
-}
-
-static bool
-hear(const struct idemsim_asked *a, pid_t pid, int from,
-    struct judge_run *run, bool *sometimes)
-{
-	int64_t until_ms = now_ms() + a->within_ms;
-	struct told told;
-	bool heard = read_all(from, &told, sizeof told, until_ms) &&
-	    read_all(from, sometimes, a->sometimes_n * sizeof *sometimes,
-	    until_ms);
-	bool late = !heard && now_ms() >= until_ms;
-	int status = 0;
-
-	if (!heard)
-		kill(pid, SIGKILL);
-	while (waitpid(pid, &status, 0) == -1 && errno == EINTR)
-		;
-	if (heard)
-		take(a, &told, run);
-	else
-		ended(run, status, late);
-	return heard;
+	memcpy(sometimes, told->sometimes, a->sometimes_n * sizeof *sometimes);
 }
 
 bool
-idemsim_judge(const struct idemsim_asked *a, struct judge_run *run,
+idemsim_judge(const struct idemsim_asked *asked, struct judge_run *run,
     bool *sometimes)
 {
-	pid_t pid, parent = getpid();
-	int ends[2];
-	bool heard;
+	struct idemsim_asked a = *asked;
+	struct idemsim_apart apart = {
+		.judge = judge_it, .arg = &a, .within_ms = a.within_ms,
+		.told_len = sizeof(struct told) + a.sometimes_n,
+		.why = run->message, .why_size = sizeof run->message
+	};
+	bool judged;
 
-	if (pipe2(ends, O_CLOEXEC) == -1) {
-		broken(run, strerror(errno));
-		return false;
+	memset(run, 0, sizeof *run);
+	snprintf(run->message, sizeof run->message,
+	    "it could not be judged: no memory");
+	apart.told = malloc(apart.told_len);
+	judged = apart.told != NULL && idemsim_apart(&apart);
+	if (judged)
+		take(&a, apart.told, run, sometimes);
+	else {
+		run->verdict = JUDGE_INCONCLUSIVE;
+		run->broken = true;
 	}
-	pid = fork();
-	if (pid == 0) {
-		prctl(PR_SET_PDEATHSIG, SIGKILL);
-		if (getppid() != parent)
-			_exit(1);
-		close(ends[0]);
-		judge_there(a, sometimes, ends[1]);
-	}
-	close(ends[1]);
-	if (pid == -1)
-		broken(run, strerror(errno));
-	heard = pid != -1 && hear(a, pid, ends[0], run, sometimes);
-	close(ends[0]);
-	return heard;
+	free(apart.told);
+	return judged;
 }

@@ -118,20 +118,57 @@ write_history(struct job *job, const struct history *h, const char *folder,
 	job->failed = true;
 }
 
+/* Where what is no good is kept. */
+static const char *
+out_of(const struct job *job)
+{
+	return job->o->out != NULL ? job->o->out : OUT;
+}
+
 static void
 keep(struct job *job, struct matrix_cell *c, const struct plan *plan,
     const struct history *h, bool broke)
 {
-	const char *out = job->o->out != NULL ? job->o->out : OUT;
 	char name[100], run[120], path[1024];
 
 	snprintf(name, sizeof name, "matrix-%.40s-%.40s", param(plan,
 	    "deploy"), param(plan, "fault"));
 	if (broke)
-		write_history(job, h, out, name, c->file, sizeof c->file);
+		write_history(job, h, out_of(job), name, c->file,
+		    sizeof c->file);
 	snprintf(run, sizeof run, "%s-%u", name, h->head.run);
 	if (job->o->keep != NULL)
 		write_history(job, h, job->o->keep, run, path, sizeof path);
+}
+
+/* Its history is what is to be reported. */
+static void
+unjudged(struct job *job, const struct plan *plan, const struct history *h,
+    const struct matrix_cell *c)
+{
+	char name[120], path[1024];
+
+	fprintf(stderr, "idemsim: %s: %s\n", plan->name, c->why);
+	job->failed = true;
+	snprintf(name, sizeof name, "matrix-%.40s-%.40s-unjudged-%u",
+	    param(plan, "deploy"), param(plan, "fault"), h->head.run);
+	write_history(job, h, out_of(job), name, path, sizeof path);
+}
+
+static void
+judge(struct job *job, const struct plan *plan, const struct history *h,
+    struct matrix_cell *c)
+{
+	switch (matrix_judge(h, c, IDEMSIM_JUDGE_MS)) {
+	case MATRIX_JUDGED:
+		matrix_measure(h, c);
+		return;
+	case MATRIX_SAYS_NOTHING:
+		return;
+	case MATRIX_UNJUDGED:
+		unjudged(job, plan, h, c);
+		return;
+	}
 }
 
 static void
@@ -147,10 +184,7 @@ run_cell(struct job *job, const struct plan *plan, struct matrix_cell *c,
 		fprintf(stderr, "idemsim: %s: %s\n", plan->name, wrong);
 		job->failed = true;
 	} else if (!idemsim_interrupted()) {
-		if (matrix_is_whole(&h, c)) {
-			matrix_measure(&h, c);
-			matrix_check(&h, c);
-		}
+		judge(job, plan, &h, c);
 		keep(job, c, plan, &h, c->broken != 0 && !broke);
 	}
 	history_free(&h);

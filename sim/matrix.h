@@ -106,20 +106,33 @@ struct matrix_cell {
 	struct arena arena;
 };
 
-/* Does a run say anything?  false: open and why. */
-bool matrix_is_whole(const struct history *, struct matrix_cell *);
 /*
  * Add a run to a cell.  Pure.  The window is between the history's parameters
  * from_ms and to_ms; without them, all of it.
  */
 void matrix_measure(const struct history *, struct matrix_cell *);
-/* Which of `promised` were not kept there: tried, broken and message. */
-void matrix_check(const struct history *, struct matrix_cell *);
 /* The smallest that a share q of them does not exceed, in ms; -1: there is
    none. */
 double matrix_ms(struct matrix_times *, double q);
 /* 0 to 1; -1: nobody asked in the window. */
 double matrix_available(const struct matrix_cell *);
+
+/* --- what is judged (matrix_judge.c) -------------------------------------- */
+
+/* Does a run say anything?  false: open and why. */
+bool matrix_is_whole(const struct history *, struct matrix_cell *);
+/* Which of `promised` were not kept there: tried, broken and message. */
+void matrix_check(const struct history *, struct matrix_cell *);
+/*
+ * Both, in a process of its own (idemsim_apart).  Only what is JUDGED is to be
+ * measured; of what is not, open and why are told.
+ */
+enum matrix_judged {
+	MATRIX_JUDGED, MATRIX_SAYS_NOTHING,
+	MATRIX_UNJUDGED		/* a fault of our own */
+};
+enum matrix_judged matrix_judge(const struct history *, struct matrix_cell *,
+    int64_t within_ms);
 
 /* --- tables (matrix_table.c, matrix_said.c) ------------------------------- */
 

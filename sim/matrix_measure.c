@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: ISC */
 #include "matrix.h"
 
-#include "judge.h"
 #include "names.h"
 
 #include <stdlib.h>
@@ -324,19 +323,6 @@ see_faults(const struct history *h, struct matrix_cell *c)
 	}
 }
 
-bool
-matrix_is_whole(const struct history *h, struct matrix_cell *c)
-{
-	struct judge_run run;
-
-	judge_run(h, NULL, 0, &run);
-	if (run.verdict != JUDGE_INCONCLUSIVE)
-		return true;
-	if (c->open++ == 0)
-		snprintf(c->why, sizeof c->why, "%s", run.message);
-	return false;
-}
-
 void
 matrix_measure(const struct history *h, struct matrix_cell *c)
 {
@@ -389,45 +375,4 @@ double
 matrix_available(const struct matrix_cell *c)
 {
 	return c->window > 0 ? (double)c->served / (double)c->window : -1;
-}
-
-/* --- promises ------------------------------------------------------------- */
-
-static const struct {
-	enum matrix_promise promise;
-	enum plan_invariant invariant;
-} checks[] = {
-	{ MATRIX_ONCE, PLAN_AT_MOST_ONCE },
-	{ MATRIX_ONCE, PLAN_MUTUAL_EXCLUSION },
-	{ MATRIX_SAME, PLAN_SAME_ANSWER },
-	{ MATRIX_SAME, PLAN_NO_CROSS_TALK },
-	{ MATRIX_SAME, PLAN_NO_PARTIAL_SUCCESS },
-	{ MATRIX_KEPT, PLAN_ACK_DURABLE },
-	{ MATRIX_HONEST, PLAN_NO_FALSE_DEFINITE },
-	{ MATRIX_HONEST, PLAN_UNKNOWN_HONEST },
-	{ MATRIX_SETTLED, PLAN_RESOLVES }
-};
-
-void
-matrix_check(const struct history *h, struct matrix_cell *c)
-{
-	struct check_finding f;
-	size_t i;
-
-	for (i = 0; i < sizeof checks / sizeof *checks; i++) {
-		if ((c->promised >> checks[i].promise & 1) == 0)
-			continue;
-		check(h, checks[i].invariant, &f);
-		if (f.said == CHECK_HOLDS || f.said == CHECK_VIOLATED)
-			c->tried |= 1u << checks[i].promise;
-		if (f.said != CHECK_VIOLATED)
-			continue;
-		if (c->broken == 0) {
-			snprintf(c->message, sizeof c->message, "%s: %.350s",
-			    plan_invariant_text(checks[i].invariant),
-			    f.message);
-			c->seed = h->head.seed;
-		}
-		c->broken |= 1u << checks[i].promise;
-	}
 }

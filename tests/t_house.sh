@@ -147,7 +147,7 @@ unbounded() {
 
 forks() {
 	grep -HnE '(^|[^A-Za-z0-9_])fork\(' lib/*.[ch] fcgi/*.[ch] sim/*.[ch] |
-	    grep -vE '^(fcgi/(workers|idem_cgi[a-z_]*)|sim/(idemsim_judge|warden))\.c:'
+	    grep -vE '^(fcgi/(workers|idem_cgi[a-z_]*)|sim/(idemsim_apart|warden))\.c:'
 }
 
 workplace() {

@@ -4,8 +4,10 @@
 #include "sim_story.h"
 #include "tap.h"
 
+#include <signal.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/resource.h>
 
 #define RUN1 "@100 c1 inv a1 k1 >g1 | h1 begin e1 k1 a1 on=g1 | " \
 	"h1 commit e1 | @130 h1 end e1 | @140 c1 ret a1 ok d=A s=200 " \
@@ -184,6 +186,62 @@ test_whole(void)
 		ok((matrix_open_text(&c, why, sizeof why) != NULL) ==
 		    !runs[i].whole, "and why is told");
 		history_free(&h);
+	}
+}
+
+/* --- in a process of its own ---------------------------------------------- */
+
+#define WITHIN_MS 20000
+
+static void
+test_judged(void)
+{
+	static const struct {
+		const char *what, *story;
+		int64_t within_ms;
+		enum matrix_judged judged;
+		const char *why;	/* the first words; NULL: it is told */
+	} runs[] = {
+		{ "a run is judged", RUN1 "- heal", WITHIN_MS, MATRIX_JUDGED,
+		  NULL },
+		{ "one that was cut says nothing", RUN1 "cut", WITHIN_MS,
+		  MATRIX_SAYS_NOTHING, "the " },
+		{ "checkers that come to no end judge nothing",
+		  RUN1 "- heal", 0, MATRIX_UNJUDGED, "it could not be judged: "
+		  "the checkers came to no end" },
+		{ "nor do those that crash", NULL, WITHIN_MS, MATRIX_UNJUDGED,
+		  "it could not be judged: the checkers " }
+	};
+	const struct rlimit none = { 0, 0 };
+	const char *why;
+	struct matrix_cell c;
+	struct history h;
+	char text[MATRIX_WORDS];
+	size_t i;
+
+	setrlimit(RLIMIT_CORE, &none);
+	signal(SIGSEGV, SIG_DFL);	/* a sanitizer would tell of it */
+	for (i = 0; i < sizeof runs / sizeof *runs; i++) {
+		c = (struct matrix_cell){ .here = true,
+		    .promised = MATRIX_ALL };
+		h = (struct history){ .n = 0 };
+		if (runs[i].story != NULL)
+			tell(&h, runs[i].story);
+		else {
+			h.n = 1;	/* where there is no event */
+			h.events = (struct history_event *)4096;
+		}
+		ok(matrix_judge(&h, &c, runs[i].within_ms) == runs[i].judged,
+		    "%s", runs[i].what);
+		why = matrix_open_text(&c, text, sizeof text);
+		ok(runs[i].why == NULL ? c.tried != 0 && why == NULL :
+		    why != NULL && c.tried == 0 && c.broken == 0 &&
+		    strncmp(why, runs[i].why, strlen(runs[i].why)) == 0,
+		    "and its cell has %s", why != NULL ? why : "promises");
+		is_int((int)c.open, runs[i].judged != MATRIX_JUDGED,
+		    "and is open if it was not");
+		if (runs[i].story != NULL)
+			history_free(&h);
 	}
 }
 
@@ -383,6 +441,7 @@ main(void)
 	test_rows();
 	test_sums();
 	test_whole();
+	test_judged();
 	test_idle();
 	test_times();
 	test_promises();
