@@ -97,26 +97,3 @@ check(const struct history *h, enum plan_invariant invariant,
 	check_by(&v, invariant, f);
 	check_view_free(&v);
 }
-
-enum outcome
-check_resolved(const struct history *h, int a)
-{
-	const struct history_event *e, *ret = NULL;
-	bool ran = false, ended = false;
-	size_t i;
-
-	for (i = 0; i < h->n; i++) {
-		e = &h->events[i];
-		ended = ended || e->kind == HISTORY_END;
-		if (e->a != a || a <= 0)
-			continue;
-		ran = ran || e->kind == HISTORY_EFFECT;
-		if (e->kind == HISTORY_RET && ret == NULL)
-			ret = e;
-	}
-	if (ret != NULL && ret->class != OUTCOME_INFO)
-		return ret->class;
-	if (ran)
-		return OUTCOME_OK;
-	return ended ? OUTCOME_FAIL : OUTCOME_INFO;
-}

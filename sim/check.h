@@ -66,11 +66,4 @@ void check(const struct history *, enum plan_invariant,
 const char *check_definition(enum plan_invariant);
 const char *check_promise(enum plan_invariant);
 
-/*
- * What became of a try whose end its client does not know: OUTCOME_OK: it ran
- * (an effect carries it); OUTCOME_FAIL: it did not and will not; OUTCOME_INFO:
- * the run was cut before anybody could say.
- */
-enum outcome check_resolved(const struct history *, int a);
-
 #endif

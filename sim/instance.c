@@ -169,7 +169,7 @@ write_conf(const struct instance *i, bool front)
 	if (front)
 		instance_conf_front(i, &text);
 	else
-		instance_conf_life(&i->in->spec, i->life, &text);
+		instance_conf(&i->in->spec, i->life, &text);
 	done = write_file(front ? i->in->front_conf : i->in->conf, &text);
 	idem_buf_free(&text);
 	return done;

@@ -56,8 +56,9 @@ struct instance_spec {
 
 /* Why none can be started here; NULL: one can. */
 const char *instance_missing(const struct plan *);
-/* The configuration, for a look at it; `out` grows. */
-void instance_conf(const struct instance_spec *, struct idem_buf *out);
+/* Its configuration in a life, from 1; `out` grows. */
+void instance_conf(const struct instance_spec *, unsigned life,
+    struct idem_buf *out);
 /* Copies the spec, not what is in it.  -1 and errno. */
 int instance_start(struct loop *, struct instance *,
     const struct instance_spec *);

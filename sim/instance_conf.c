@@ -300,7 +300,7 @@ settings(struct idem_buf *out, const struct instance_spec *spec)
 }
 
 void
-instance_conf_life(const struct instance_spec *spec, unsigned life,
+instance_conf(const struct instance_spec *spec, unsigned life,
     struct idem_buf *out)
 {
 	settings(out, spec);
@@ -312,12 +312,6 @@ instance_conf_life(const struct instance_spec *spec, unsigned life,
 	words(out, spec->plan, "route", "  ", ",\n");
 	program(out, spec, life);
 	idem_buf_text(out, "}\n");
-}
-
-void
-instance_conf(const struct instance_spec *spec, struct idem_buf *out)
-{
-	instance_conf_life(spec, 1, out);
 }
 
 /* --- lighttpd ------------------------------------------------------------- */

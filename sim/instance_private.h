@@ -32,9 +32,6 @@ struct instance_private {
 void instance_folder(const struct instance_spec *, char *out, size_t size);
 void instance_socket(const struct instance_spec *, char *out, size_t size);
 
-/* The same as instance_conf of its present life. */
-void instance_conf_life(const struct instance_spec *, unsigned life,
-    struct idem_buf *out);
 void instance_conf_front(const struct instance *, struct idem_buf *out);
 
 /* Its lobbies and keepers are all there, and asleep. */

@@ -50,7 +50,7 @@ void judge_run(const struct history *, struct scenario *, size_t point,
  * All runs of a point: FAIL if one failed; else INCONCLUSIVE if one was; else
  * FAIL if it is a negative control and something was never shown; else VACUOUS
  * if over all of them something that was to happen did not.  After each
- * judge_point_add worst_run says which run is to be kept for a report.
+ * judge_point_take worst_run says which run is to be kept for a report.
  */
 struct judge_point {
 	const struct plan *plan;
@@ -73,9 +73,6 @@ void judge_one(const struct history *, struct scenario *, size_t point,
     struct judge_run *, bool *sometimes);
 void judge_point_take(struct judge_point *, const struct history *,
     const struct judge_run *, const bool *sometimes);
-/* Both. */
-void judge_point_add(struct judge_point *, const struct history *,
-    struct scenario *, size_t point);
 void judge_point_end(struct judge_point *);
 /* It cannot be run here; why. */
 void judge_point_skip(struct judge_point *, const char *why);

@@ -157,19 +157,6 @@ judge_point_take(struct judge_point *p, const struct history *h,
 	keep(p, run, h->head.run > 0 ? h->head.run : p->runs);
 }
 
-void
-judge_point_add(struct judge_point *p, const struct history *h,
-    struct scenario *s, size_t point)
-{
-	struct arena arena = { NULL };
-	bool *sometimes = arena_get(&arena, p->plan->expect.sometimes_n + 1);
-	struct judge_run run;
-
-	judge_one(h, s, point, &run, sometimes);
-	judge_point_take(p, h, &run, sometimes);
-	arena_free(&arena);
-}
-
 /* --- all of them ---------------------------------------------------------- */
 
 static bool

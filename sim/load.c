@@ -70,27 +70,6 @@ load_open_tries(const struct load *l)
 	return l->under_way;
 }
 
-size_t
-load_tries_of(const struct load *l, const char *client, int *a, size_t max)
-{
-	size_t index = names_find(&l->names, client), n = 0;
-	int at;
-
-	if (index == NAMES_NONE)
-		return 0;
-	for (at = l->clients[index].last; at != 0 && n < max;
-	    at = l->tries[at - 1].older)
-		a[n++] = at;
-	return n;
-}
-
-size_t
-load_keys(const struct load *l, const char *const **keys)
-{
-	*keys = l->keys.at;
-	return l->keys.n;
-}
-
 void
 load_close(struct load *l)
 {

@@ -71,9 +71,6 @@ void load_stop(struct load *);
 size_t load_unsent(const struct load *);
 bool load_over(const struct load *);	/* nothing is under way or to come */
 size_t load_open_tries(const struct load *);
-/* Tries of a client that are under way: how many, at most max, and which. */
-size_t load_tries_of(const struct load *, const char *client, int *a,
-    size_t max);
 
 /*
  * The simulator's own, after quiet (and load_stop): for each key that was ever
@@ -84,9 +81,6 @@ size_t load_tries_of(const struct load *, const char *client, int *a,
  * load_over says when it is done.
  */
 void load_audit(struct load *, int64_t until_ms);
-/* Symbolic keys that were sent so far, the audit's too, in the order in which
-   they came; good until another try begins. */
-size_t load_keys(const struct load *, const char *const **keys);
 void load_close(struct load *);
 
 #endif

@@ -41,7 +41,6 @@ struct load_client {
 	int gate;		/* where it is */
 	size_t left;		/* requests that it has not begun */
 	size_t audited;		/* auditor: keys that it has begun with */
-	int last;		/* its youngest try under way; 0: none */
 };
 
 /* What a client wants answered, however many tries it takes. */
@@ -62,7 +61,6 @@ struct load_going {		/* a try, by a - 1 */
 	size_t request;
 	int gate;
 	bool under_way;
-	int older, younger;	/* under way, of the same client; 0: none */
 };
 
 struct load {

@@ -74,30 +74,16 @@ remember_key(struct load *l, size_t request)
 }
 
 static void
-put_under_way(struct load *l, struct load_client *c, int a)
+put_under_way(struct load *l, int a)
 {
-	struct load_going *try = &l->tries[a - 1];
-
-	try->under_way = true;
-	try->older = c->last;
-	if (c->last != 0)
-		l->tries[c->last - 1].younger = a;
-	c->last = a;
+	l->tries[a - 1].under_way = true;
 	l->under_way++;
 }
 
 static void
-take_away(struct load *l, struct load_client *c, int a)
+take_away(struct load *l, int a)
 {
-	struct load_going *try = &l->tries[a - 1];
-
-	try->under_way = false;
-	if (try->older != 0)
-		l->tries[try->older - 1].younger = try->younger;
-	if (try->younger != 0)
-		l->tries[try->younger - 1].older = try->older;
-	else
-		c->last = try->older;
+	l->tries[a - 1].under_way = false;
 	l->under_way--;
 }
 
@@ -133,7 +119,7 @@ begin_try(struct load *l, size_t request)
 
 	try->request = request;
 	try->gate = r->gate != PLAN_NONE ? r->gate : c->gate;
-	put_under_way(l, c, asked.a);
+	put_under_way(l, asked.a);
 	remember_key(l, request);
 	asked.client = (unsigned)r->client;
 	asked.client_name = c->name;
@@ -307,7 +293,7 @@ load_ended(struct load *l, int a, const struct load_answer *answer)
 	try = &l->tries[a - 1];
 	request = try->request;
 	c = &l->clients[l->requests[request].client];
-	take_away(l, c, a);
+	take_away(l, a);
 	class = add_ret(l, a, answer);
 	move_on(l, c, try, answer->end);
 	l->world.ended(l->world.arg, a);

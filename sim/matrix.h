@@ -119,13 +119,10 @@ double matrix_available(const struct matrix_cell *);
 
 /* --- what is judged (matrix_judge.c) -------------------------------------- */
 
-/* Does a run say anything?  false: open and why. */
-bool matrix_is_whole(const struct history *, struct matrix_cell *);
-/* Which of `promised` were not kept there: tried, broken and message. */
-void matrix_check(const struct history *, struct matrix_cell *);
 /*
- * Both, in a process of its own (idemsim_apart).  Only what is JUDGED is to be
- * measured; of what is not, open and why are told.
+ * In a process of its own (idemsim_apart): does a run say anything, and if so,
+ * which of `promised` were not kept there (tried, broken, message and seed)?
+ * Only what is JUDGED is to be measured; of what is not, open and why are told.
  */
 enum matrix_judged {
 	MATRIX_JUDGED, MATRIX_SAYS_NOTHING,

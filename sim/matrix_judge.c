@@ -5,8 +5,8 @@
 
 #include <string.h>
 
-bool
-matrix_is_whole(const struct history *h, struct matrix_cell *c)
+static bool
+is_whole(const struct history *h, struct matrix_cell *c)
 {
 	struct judge_run run;
 
@@ -35,8 +35,8 @@ static const struct {
 	{ MATRIX_SETTLED, PLAN_RESOLVES }
 };
 
-void
-matrix_check(const struct history *h, struct matrix_cell *c)
+static void
+try_promises(const struct history *h, struct matrix_cell *c)
 {
 	struct check_finding f;
 	size_t i;
@@ -80,10 +80,10 @@ judge_it(void *arg, void *to)
 	struct told *told = to;
 
 	told->cell = *asked->cell;
-	told->whole = matrix_is_whole(asked->h, &told->cell);
+	told->whole = is_whole(asked->h, &told->cell);
 	if (!told->whole)
 		return;
-	matrix_check(asked->h, &told->cell);
+	try_promises(asked->h, &told->cell);
 	matrix_measure(asked->h, &told->cell);
 }
 

@@ -42,6 +42,19 @@ add_matrix(lua_State *L, struct plan_pair *more, size_t n)
 	lua_settop(L, top);
 }
 
+/* Where its return is to be. */
+static int
+last_line(const struct scenario *s)
+{
+	const struct scenario_source *from = &s->sources[0];
+	int line = 1;
+	size_t i;
+
+	for (i = 0; i + 1 < from->len; i++)
+		line += from->text[i] == '\n';
+	return line;
+}
+
 static void
 add_points(lua_State *L, struct plan_pair *more, size_t n)
 {
@@ -54,7 +67,7 @@ add_points(lua_State *L, struct plan_pair *more, size_t n)
 	else if (made != NULL && made->word->kind == SCENARIO_SCENARIO)
 		scenario_plan_add(L, more, n);
 	else {
-		end.line = scenario_last_line(scenario_of(L));
+		end.line = last_line(scenario_of(L));
 		scenario_raise(L, end, "the file returns %s; say return "
 		    "sim.scenario { ... } or return sim.matrix(...)",
 		    scenario_shown(L, -1, shown, sizeof shown));
@@ -109,18 +122,6 @@ named_twice(struct scenario *s)
 }
 
 /* --- a file --------------------------------------------------------------- */
-
-int
-scenario_last_line(const struct scenario *s)
-{
-	const struct scenario_source *from = &s->sources[0];
-	int line = 1;
-	size_t i;
-
-	for (i = 0; i + 1 < from->len; i++)
-		line += from->text[i] == '\n';
-	return line;
-}
 
 static bool
 read_points(struct scenario *s, char *wrong, size_t size)

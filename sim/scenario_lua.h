@@ -131,8 +131,6 @@ int scenario_source(struct scenario *, const char *path, const char *module);
 void scenario_chunk(lua_State *, int source);
 int scenario_require(lua_State *);	/* require */
 void scenario_forget_modules(lua_State *);
-/* Of the file: where its return is to be. */
-int scenario_last_line(const struct scenario *);
 
 /* --- scenario_near.c ------------------------------------------------------ */
 

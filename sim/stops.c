@@ -29,7 +29,6 @@ struct stops {
 	void (*reached)(void *arg, const struct stop *);
 	void *arg;
 	unsigned last_id;
-	bool open;		/* everybody goes on at once */
 	int error;		/* why nobody is taken any more; 0 */
 	char path[108];
 };
@@ -99,7 +98,7 @@ heard(struct watch *w, uint32_t events)
 		return;
 	}
 	text[n] = '\0';
-	if (s->open || !parse(text, &stop)) {
+	if (!parse(text, &stop)) {
 		say(t, "go");
 		return;
 	}
@@ -179,28 +178,6 @@ stops_fail(struct stops *s, unsigned id, int error)
 	return true;
 }
 
-void
-stops_all_go(struct stops *s)
-{
-	struct thread *t;
-
-	s->open = true;
-	for (t = s->threads; t != NULL; t = t->next)
-		if (t->id != 0)
-			say(t, "go");
-}
-
-size_t
-stops_waiting(const struct stops *s)
-{
-	const struct thread *t;
-	size_t n = 0;
-
-	for (t = s->threads; t != NULL; t = t->next)
-		n += t->id != 0;
-	return n;
-}
-
 int
 stops_error(const struct stops *s)
 {
@@ -253,7 +230,11 @@ stops_open(struct loop *loop, const char *path,
 void
 stops_close(struct stops *s)
 {
-	stops_all_go(s);
+	struct thread *t;
+
+	for (t = s->threads; t != NULL; t = t->next)
+		if (t->id != 0)
+			say(t, "go");
 	while (s->threads != NULL)
 		thread_free(s->threads);
 	loop_close(s->loop, &s->listener);

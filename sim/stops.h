@@ -32,10 +32,8 @@ struct stops *stops_open(struct loop *, const char *path,
     void (*reached)(void *arg, const struct stop *), void *arg);
 void stops_go(struct stops *, unsigned id);
 bool stops_fail(struct stops *, unsigned id, int error);
-void stops_all_go(struct stops *);	/* now and from now on */
-size_t stops_waiting(const struct stops *);
 /* 0; errno: we had no means to take somebody who came, and take nobody more. */
 int stops_error(const struct stops *);
-void stops_close(struct stops *);
+void stops_close(struct stops *);	/* all that wait go on */
 
 #endif

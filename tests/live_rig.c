@@ -2,6 +2,7 @@
 #include "live_rig.h"
 
 #include "child.h"
+#include "idemsim.h"
 #include "tap.h"
 
 #include <signal.h>
@@ -67,6 +68,25 @@ live_rig_once(const struct plan *plan, uint64_t seed, struct history *h)
 		note("the run failed: %s", wrong);
 }
 
+/* As idemsim does it. */
+static void
+judge(struct live_rig_run *r)
+{
+	const struct plan *plan = scenario_plan(r->scenario, 0);
+	size_t n = plan->expect.sometimes_n;
+	bool *sometimes = calloc(n + 1, sizeof *sometimes);
+	struct judge_run run;
+
+	if (sometimes == NULL)
+		bail_out("no memory");
+	if (!idemsim_judge(&(struct idemsim_asked){
+	    .history = &r->h, .scenario = r->scenario, .sometimes_n = n,
+	    .within_ms = IDEMSIM_JUDGE_MS }, &run, sometimes))
+		note("%s", run.message);
+	judge_point_take(&r->point, &r->h, &run, sometimes);
+	free(sometimes);
+}
+
 void
 live_rig_begin(struct live_rig_run *r, const struct live_rig_plan *p,
     uint64_t seed)
@@ -77,7 +97,7 @@ live_rig_begin(struct live_rig_run *r, const struct live_rig_plan *p,
 	plan = scenario_plan(r->scenario, 0);
 	judge_point_begin(&r->point, plan);
 	live_rig_once(plan, seed, &r->h);
-	judge_point_add(&r->point, &r->h, r->scenario, 0);
+	judge(r);
 	judge_point_end(&r->point);
 }
 

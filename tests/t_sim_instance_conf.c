@@ -87,7 +87,7 @@ test_row(size_t i)
 	bool all = true;
 	size_t k;
 
-	instance_conf(&spec, &conf);
+	instance_conf(&spec, 1, &conf);
 	idem_buf_u8(&conf, 0);
 	for (k = 0; k < 5 && rows[i].has[k] != NULL; k++)
 		if (strstr((char *)conf.at, rows[i].has[k]) == NULL) {
@@ -126,7 +126,7 @@ test_methods(void)
 		snprintf(name[i], sizeof name[i], "M%02zu", i);
 		all[i].method = all[METHODS + i].method = name[i];
 	}
-	instance_conf(&spec, &conf);
+	instance_conf(&spec, 1, &conf);
 	idem_buf_u8(&conf, 0);
 	for (i = 0; i < METHODS; i++) {
 		snprintf(quoted, sizeof quoted, "\"%.20s\"", name[i]);

@@ -319,6 +319,16 @@ plan_of(struct plan *p, struct plan_rule *rule, struct plan_action *kill,
 }
 
 static void
+add(struct judge_point *p, const struct history *h, struct scenario *s)
+{
+	bool sometimes[4] = { false };
+	struct judge_run run;
+
+	judge_one(h, s, 0, &run, sometimes);
+	judge_point_take(p, h, &run, sometimes);
+}
+
+static void
 judge_all(struct judge_point *p, struct plan *plan,
     const struct told_run *all)
 {
@@ -334,7 +344,7 @@ judge_all(struct judge_point *p, struct plan *plan,
 	for (i = 0; i < 3 && all[i].story != NULL; i++) {
 		story_tell(&h, all[i].head, all[i].story);
 		h.head.run = i + 1;
-		judge_point_add(p, &h, NULL, 0);
+		add(p, &h, NULL);
 		history_free(&h);
 	}
 	judge_point_end(p);
@@ -447,17 +457,17 @@ test_functions_of_points(void)
 
 	story_tell(&h, "", GOOD);
 	judge_point_begin(&p, &s.plan);
-	judge_point_add(&p, &h, &s, 0);
+	add(&p, &h, &s);
 	judge_point_end(&p);
 	ok(p.verdict == JUDGE_VACUOUS && !p.sometimes[0],
 	    "what is never so in any run is vacuous");
 	judge_point_free(&p);
 	judge_point_begin(&p, &s.plan);
-	judge_point_add(&p, &h, &s, 0);
+	add(&p, &h, &s);
 	s.sometimes[0] = SCENARIO_YES;
-	judge_point_add(&p, &h, &s, 0);
+	add(&p, &h, &s);
 	s.sometimes[0] = SCENARIO_NO;
-	judge_point_add(&p, &h, &s, 0);
+	add(&p, &h, &s);
 	judge_point_end(&p);
 	ok(p.verdict == JUDGE_PASS && p.sometimes[0],
 	    "once, in one of them, is enough");

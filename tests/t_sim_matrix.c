@@ -9,6 +9,7 @@
 #include <string.h>
 #include <sys/resource.h>
 
+#define WITHIN_MS 20000
 #define RUN1 "@100 c1 inv a1 k1 >g1 | h1 begin e1 k1 a1 on=g1 | " \
 	"h1 commit e1 | @130 h1 end e1 | @140 c1 ret a1 ok d=A s=200 " \
 	"mark=stored | "
@@ -180,8 +181,8 @@ test_whole(void)
 		c = (struct matrix_cell){ .here = true };
 		h = (struct history){ .n = 0 };
 		tell(&h, runs[i].story);
-		ok(matrix_is_whole(&h, &c) == runs[i].whole, "%s",
-		    runs[i].what);
+		ok(matrix_judge(&h, &c, WITHIN_MS) == (runs[i].whole ?
+		    MATRIX_JUDGED : MATRIX_SAYS_NOTHING), "%s", runs[i].what);
 		is_int(c.open, !runs[i].whole, "and is counted so");
 		ok((matrix_open_text(&c, why, sizeof why) != NULL) ==
 		    !runs[i].whole, "and why is told");
@@ -190,8 +191,6 @@ test_whole(void)
 }
 
 /* --- in a process of its own ---------------------------------------------- */
-
-#define WITHIN_MS 20000
 
 static void
 test_judged(void)
@@ -313,7 +312,7 @@ broken(unsigned promised, const char *story)
 	struct history h = { .n = 0 };
 
 	tell(&h, story);
-	matrix_check(&h, &c);
+	ok(matrix_judge(&h, &c, WITHIN_MS) == MATRIX_JUDGED, "it is judged");
 	ok((c.broken != 0) == (c.message[0] != '\0'),
 	    "what is broken is said, and nothing else: %s", c.message);
 	history_free(&h);

@@ -103,7 +103,6 @@ test_words(void)
 	is(seen.key, "00ff", "of which key");
 	is(seen.lane, "g1", "and in whose lane");
 	is_int(seen.last.pid, pid, "and who");
-	is_int((long)stops_waiting(seen.stops), 1, "and waits");
 	ok(waitpid(pid, &status, WNOHANG) == 0, "and does not go on");
 	stops_go(seen.stops, seen.last.id);
 	is_int(ended(pid), 0, "until it is told to go");
@@ -120,7 +119,7 @@ test_words(void)
 	    "and does");
 	stops_go(seen.stops, seen.last.id);
 	stops_go(seen.stops, 0);
-	is_int((long)stops_waiting(seen.stops), 0,
+	ok(!stops_fail(seen.stops, seen.last.id, EIO),
 	    "a word for one who does not wait is nobody's");
 }
 
@@ -130,15 +129,16 @@ test_death(void)
 	unsigned before = seen.times;
 	pid_t pid = come_to("claim.ok", "-");
 	int64_t until_ms;
+	bool waits;
 
 	ok(await_one(before + 1), "another one comes to a point");
 	kill(pid, SIGKILL);
 	ended(pid);
 	until_ms = idem_boot_ms(&idem_clock_real) + WAIT_MS;
-	while (stops_waiting(seen.stops) > 0 && go_on(until_ms))
+	while ((waits = stops_fail(seen.stops, seen.last.id, EIO)) &&
+	    go_on(until_ms))
 		;
-	is_int((long)stops_waiting(seen.stops), 0,
-	    "who has died there does not wait any more");
+	ok(!waits, "who has died there does not wait any more");
 }
 
 /* No number is left for another descriptor. */
@@ -160,7 +160,7 @@ take_descriptors(void)
 static void
 test_no_descriptor(void)
 {
-	unsigned before = seen.times, turns = 0;
+	unsigned before = seen.times;
 	pid_t pid = come_to("claim.ok", "-");
 	struct rlimit limit = take_descriptors();
 	int64_t until_ms = idem_boot_ms(&idem_clock_real) + WAIT_MS;
@@ -169,11 +169,10 @@ test_no_descriptor(void)
 		;
 	is_int(stops_error(seen.stops), EMFILE,
 	    "who comes and cannot be taken is told of");
-	until_ms = idem_boot_ms(&idem_clock_real) + 5 * PIECE_MS;
-	while (go_on(until_ms))
-		turns++;
-	/* One that is told of him again and again turns thousands of times. */
-	ok(turns < 100, "once: nothing turns for him");
+	until_ms = idem_boot_ms(&idem_clock_real) + PIECE_MS;
+	loop_turn(seen.loop, until_ms);
+	ok(loop_now(seen.loop) >= until_ms - 1,
+	    "once: the loop rests although he is still there");
 	setrlimit(RLIMIT_NOFILE, &limit);
 	kill(pid, SIGKILL);
 	ended(pid);
@@ -188,20 +187,12 @@ static void
 test_all(void)
 {
 	unsigned before = seen.times;
-	pid_t first = come_to("claim.ok", "-"), second;
-	int64_t until_ms;
+	pid_t pid = come_to("claim.ok", "-");
 
 	if (!ok(await_one(before + 1), "and one more"))
-		kill(first, SIGKILL);
-	stops_all_go(seen.stops);
-	is_int(ended(first), 0, "all that wait go on");
-	second = come_to("claim.ok", "-");
-	until_ms = idem_boot_ms(&idem_clock_real) + WAIT_MS;
-	while (waitpid(second, NULL, WNOHANG) == 0)
-		if (!go_on(until_ms))
-			kill(second, SIGKILL);
-	is_int(seen.times, before + 1, "and nobody stops from then on");
+		kill(pid, SIGKILL);
 	stops_close(seen.stops);
+	is_int(ended(pid), 0, "all that wait go on at the end");
 	is_int(ended(come_to("claim.ok", "-")), 0,
 	    "where nobody listens, nobody waits");
 	ok(access(path, F_OK) != 0, "and nothing is left of the socket");
