@@ -23,8 +23,8 @@ flags_of(const struct idem_trailer *t)
 	return (t->limit ? LIMIT : 0) | (t->saved ? SAVED : 0);
 }
 
-void
-idem_journal_trailer_write(const struct idem_trailer *t,
+static void
+trailer_write(const struct idem_trailer *t,
     uint8_t bytes[JOURNAL_TRAILER_SIZE])
 {
 	uint8_t *at = bytes + sizeof MAGIC - 1;
@@ -174,7 +174,7 @@ idem_run_out_end(struct idem_run_out *o, int file, struct idem_bytes rest,
 	t->len = before + rest.len;
 	t->at_ms = boot_ms;
 	if (idem_journal_sum_final(&o->hash, t, &t->sum)) {
-		idem_journal_trailer_write(t, end);
+		trailer_write(t, end);
 		error = write_from(file, before, v, 2);
 	}
 	idem_run_out_free(o);

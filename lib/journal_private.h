@@ -28,8 +28,6 @@ void idem_journal_unknown_name(const struct idem_owner *,
  *	32	sum
  */
 #define JOURNAL_TRAILER_SIZE 64
-void idem_journal_trailer_write(const struct idem_trailer *,
-    uint8_t bytes[JOURNAL_TRAILER_SIZE]);
 bool idem_journal_trailer_read(const uint8_t bytes[JOURNAL_TRAILER_SIZE],
     struct idem_trailer *);
 

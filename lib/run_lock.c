@@ -1,9 +1,6 @@
 /* SPDX-License-Identifier: ISC */
 #include "run_lock.h"
 
-#include "journal.h"
-
-#include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <stdio.h>
@@ -13,7 +10,6 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#define OWNER_NAME_SIZE (2 * IDEM_OWNER_LEN + 1)
 
 static int
 open_folder(const char *path, bool make, char *error, size_t error_size)
@@ -188,86 +184,6 @@ idem_run_lock_state_named(int folder, const char *name)
 		state = IDEM_LOCK_MISSING;
 	close(fd);
 	return state;
-}
-
-int
-idem_run_lock_make(int folder, const struct idem_owner *owner)
-{
-	char name[OWNER_NAME_SIZE];
-
-	idem_hex(owner->at, sizeof owner->at, name);
-	return idem_run_lock_make_named(folder, name);
-}
-
-enum idem_lock_state
-idem_run_lock_state(int folder, const struct idem_owner *owner)
-{
-	char name[OWNER_NAME_SIZE];
-
-	idem_hex(owner->at, sizeof owner->at, name);
-	return idem_run_lock_state_named(folder, name);
-}
-
-void
-idem_run_lock_remove(int folder, const struct idem_owner *owner)
-{
-	char name[OWNER_NAME_SIZE];
-
-	idem_hex(owner->at, sizeof owner->at, name);
-	unlinkat(folder, name, 0);
-}
-
-static bool
-is_lock_name(const char *name)
-{
-	uint8_t owner[IDEM_OWNER_LEN];
-
-	return idem_unhex(name, owner, sizeof owner);
-}
-
-static bool
-was_made_before(int folder, const char *name, int64_t before_ms)
-{
-	struct stat st;
-
-	return fstatat(folder, name, &st, AT_SYMLINK_NOFOLLOW) == 0 &&
-	    (int64_t)st.st_mtim.tv_sec * 1000 < before_ms;
-}
-
-/* Whoever has a note to read, settles it. */
-static bool
-has_note(int folder, const char *name)
-{
-	int fd = openat(folder, name, O_RDONLY | O_NOFOLLOW | O_CLOEXEC);
-	struct idem_note note;
-	bool has;
-
-	if (fd < 0)
-		return true;
-	has = idem_note_read(fd, &note);
-	close(fd);
-	return has;
-}
-
-void
-idem_run_lock_tidy(int folder, int64_t before_ms)
-{
-	int fd = openat(folder, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-	DIR *dir = fd != -1 ? fdopendir(fd) : NULL;
-	const struct dirent *e;
-
-	if (dir == NULL) {
-		if (fd != -1)
-			close(fd);
-		return;
-	}
-	while ((e = readdir(dir)) != NULL)
-		if (is_lock_name(e->d_name) &&
-		    was_made_before(folder, e->d_name, before_ms) &&
-		    idem_run_lock_state_named(folder, e->d_name) ==
-		    IDEM_LOCK_FREE && !has_note(folder, e->d_name))
-			unlinkat(folder, e->d_name, 0);
-	closedir(dir);
 }
 
 int64_t

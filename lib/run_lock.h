@@ -29,26 +29,15 @@ char *idem_run_folder_path(const char *run, const char *ledger);
 int idem_run_folder(const char *run, const char *ledger, bool make,
     char *error, size_t error_size);
 
-/* The locked descriptor, close-on-exec; -1 and errno (EEXIST: it was there). */
-int idem_run_lock_make(int folder, const struct idem_owner *);
-/* HELD also when it could not be looked at: that is never a proof. */
-enum idem_lock_state idem_run_lock_state(int folder, const struct idem_owner *);
-void idem_run_lock_remove(int folder, const struct idem_owner *);
-
-/* The same for a file of any name in any folder. */
+/* The locked descriptor of a file of any name in any folder, close-on-exec; -1
+   and errno (EEXIST: it was there). */
 int idem_run_lock_make_named(int folder, const char *name);
 /* Gives a descriptor to read and write it; the lock is on a description of its
    own in *lock, which is for reading only.  Both close-on-exec; -1 and errno:
    neither. */
 int idem_run_lock_make_apart(int folder, const char *name, int *lock);
+/* HELD also when it could not be looked at: that is never a proof. */
 enum idem_lock_state idem_run_lock_state_named(int folder, const char *name);
-
-/*
- * Remove the free locks that were last written before then, by the wall clock,
- * and have no note (journal.h) by which they could be settled.  Once lease,
- * limit and grace are long past a missing lock proves as much.
- */
-void idem_run_lock_tidy(int folder, int64_t before_ms);
 
 /* A time so much later; INT64_MAX at most, whatever a store has said.
    span_ms is not negative. */

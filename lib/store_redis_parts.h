@@ -114,9 +114,6 @@ void idem_redis_script_begin(struct idem_redis_work *);
 /* What the script is given with every call of the work. */
 struct idem_redis_script_call idem_redis_script_call(
     const struct idem_redis_work *, struct idem_bytes key);
-/* A reply of the script's tells the server's clock, and its history. */
-void idem_redis_script_heard(struct idem_redis_store *, struct idem_bytes key,
-    const struct idem_redis_answer *, const struct idem_redis_script_reply *);
 
 /* --- store_redis_setnx.c, store_redis_check.c ----------------------------- */
 

@@ -25,8 +25,9 @@ idem_redis_script_call(const struct idem_redis_work *w, struct idem_bytes key)
 	};
 }
 
-void
-idem_redis_script_heard(struct idem_redis_store *s, struct idem_bytes key,
+/* A reply of the script's tells the server's clock, and its history. */
+static void
+heard(struct idem_redis_store *s, struct idem_bytes key,
     const struct idem_redis_answer *a, const struct idem_redis_script_reply *r)
 {
 	static const struct idem_history none;
@@ -107,8 +108,7 @@ done(void *arg, const struct idem_redis_answer *a)
 		idem_redis_work_fail(w, IDEM_CLASS_MAYBE,
 		    "Redis gave a reply of the wrong shape");
 	} else {
-		idem_redis_script_heard(w->store, idem_buf_bytes(&w->key), a,
-		    &r);
+		heard(w->store, idem_buf_bytes(&w->key), a, &r);
 		if (!still_there(w, &r))
 			idem_redis_work_fail(w, IDEM_CLASS_REFUSED,
 			    "the record went while its answer was fetched");

@@ -232,6 +232,33 @@ test_named_folder(const char *folder, const char *ledger)
 
 /* --- one lock ------------------------------------------------------------- */
 
+static const char *
+name_of(const struct idem_owner *of)
+{
+	static char name[2 * IDEM_OWNER_LEN + 1];
+
+	idem_hex(of->at, sizeof of->at, name);
+	return name;
+}
+
+static int
+make_lock(int folder, const struct idem_owner *of)
+{
+	return idem_run_lock_make_named(folder, name_of(of));
+}
+
+static enum idem_lock_state
+state_of(int folder, const struct idem_owner *of)
+{
+	return idem_run_lock_state_named(folder, name_of(of));
+}
+
+static void
+remove_lock(int folder, const struct idem_owner *of)
+{
+	unlinkat(folder, name_of(of), 0);
+}
+
 static int
 count_files(int folder)
 {
@@ -251,34 +278,34 @@ test_lock(int folder)
 	struct stat st;
 	int fd;
 
-	is_int(idem_run_lock_state(folder, &owner), IDEM_LOCK_MISSING,
+	is_int(state_of(folder, &owner), IDEM_LOCK_MISSING,
 	    "a lock that was never made is missing");
-	fd = idem_run_lock_make(folder, &owner);
+	fd = make_lock(folder, &owner);
 	ok(fd >= 0, "a lock is made");
 	ok((fcntl(fd, F_GETFD) & FD_CLOEXEC) != 0,
 	    "no program gets it unasked");
 	ok(fstatat(folder, "abcdef00000000000000000000000000", &st, 0) == 0,
 	    "it is named after its owner");
-	is_int(idem_run_lock_state(folder, &owner), IDEM_LOCK_HELD,
+	is_int(state_of(folder, &owner), IDEM_LOCK_HELD,
 	    "it is held");
-	is_int(idem_run_lock_state(folder, &owner), IDEM_LOCK_HELD,
+	is_int(state_of(folder, &owner), IDEM_LOCK_HELD,
 	    "looking does not change it");
-	ok(idem_run_lock_make(folder, &owner) == -1 && errno == EEXIST,
+	ok(make_lock(folder, &owner) == -1 && errno == EEXIST,
 	    "a second one of the name is refused");
 	is_int(count_files(folder), 1, "and leaves no file behind");
 	flock(fd, LOCK_UN);
-	is_int(idem_run_lock_state(folder, &owner), IDEM_LOCK_FREE,
+	is_int(state_of(folder, &owner), IDEM_LOCK_FREE,
 	    "unlocked it is free");
 	close(fd);
-	is_int(idem_run_lock_state(folder, &owner), IDEM_LOCK_FREE,
+	is_int(state_of(folder, &owner), IDEM_LOCK_FREE,
 	    "the file stays when its keeper has gone");
 	fd = openat(folder, "abcdef00000000000000000000000000", O_RDONLY);
 	flock(fd, LOCK_SH);
-	is_int(idem_run_lock_state(folder, &owner), IDEM_LOCK_FREE,
+	is_int(state_of(folder, &owner), IDEM_LOCK_FREE,
 	    "somebody who looks is not taken for its owner");
 	close(fd);
-	idem_run_lock_remove(folder, &owner);
-	is_int(idem_run_lock_state(folder, &owner), IDEM_LOCK_MISSING,
+	remove_lock(folder, &owner);
+	is_int(state_of(folder, &owner), IDEM_LOCK_MISSING,
 	    "removed it is missing");
 }
 
@@ -288,9 +315,9 @@ test_unreadable(int folder)
 	if (symlinkat("/dev/null", folder,
 	    "abcdef00000000000000000000000000") != 0)
 		bail_out("symlinkat");
-	is_int(idem_run_lock_state(folder, &owner), IDEM_LOCK_HELD,
+	is_int(state_of(folder, &owner), IDEM_LOCK_HELD,
 	    "what cannot be looked at proves nothing: it counts as held");
-	idem_run_lock_remove(folder, &owner);
+	remove_lock(folder, &owner);
 }
 
 static int
@@ -300,11 +327,11 @@ make_without_proc(int folder, const char *root)
 
 	if (chroot(root) != 0)
 		return 2;
-	fd = idem_run_lock_make(folder, &owner);
-	if (fd < 0 || idem_run_lock_state(folder, &owner) != IDEM_LOCK_HELD)
+	fd = make_lock(folder, &owner);
+	if (fd < 0 || state_of(folder, &owner) != IDEM_LOCK_HELD)
 		return 1;
 	/* Not at the price of a lock that is there. */
-	return idem_run_lock_make(folder, &owner) != -1 || errno != EEXIST;
+	return make_lock(folder, &owner) != -1 || errno != EEXIST;
 }
 
 /* Where nameless files cannot get a name, the other way is gone. */
@@ -325,16 +352,16 @@ test_without_proc(int folder, const char *root)
 	waitpid(pid, &status, 0);
 	is_int(status, 0, "a lock is made without /proc");
 	is_int(count_files(folder), 1, "and under no other name");
-	is_int(idem_run_lock_state(folder, &owner), IDEM_LOCK_FREE,
+	is_int(state_of(folder, &owner), IDEM_LOCK_FREE,
 	    "and ends with its process too");
-	idem_run_lock_remove(folder, &owner);
+	remove_lock(folder, &owner);
 }
 
 /* A child that took the descriptor along holds it until it dies. */
 static void
 test_heir(int folder)
 {
-	int fd = idem_run_lock_make(folder, &owner), ends[2], status;
+	int fd = make_lock(folder, &owner), ends[2], status;
 	char byte;
 	pid_t pid;
 
@@ -346,70 +373,15 @@ test_heir(int folder)
 		_exit(read(ends[0], &byte, 1) < 0);
 	}
 	close(fd);
-	is_int(idem_run_lock_state(folder, &owner), IDEM_LOCK_HELD,
+	is_int(state_of(folder, &owner), IDEM_LOCK_HELD,
 	    "a child keeps what its parent closed");
 	kill(pid, SIGKILL);
 	waitpid(pid, &status, 0);
-	is_int(idem_run_lock_state(folder, &owner), IDEM_LOCK_FREE,
+	is_int(state_of(folder, &owner), IDEM_LOCK_FREE,
 	    "and frees it by dying");
-	idem_run_lock_remove(folder, &owner);
+	remove_lock(folder, &owner);
 	close(ends[0]);
 	close(ends[1]);
-}
-
-/* A free lock with a note, which says who can settle it. */
-static void
-make_noted(int folder, const struct idem_owner *of)
-{
-	const struct idem_note note = { .owner = *of };
-	int fd = idem_run_lock_make(folder, of);
-
-	if (fd < 0 || idem_note_write(fd, &note) != 0)
-		bail_out("a note cannot be written");
-	close(fd);
-}
-
-/* Old and free goes; what is held, new, has a note, or is no lock stays. */
-static void
-test_tidy(int folder)
-{
-	static const struct idem_owner dead = { { 1 } }, alive = { { 2 } },
-	    young = { { 3 } }, noted = { { 4 } };
-	const struct timespec old[2] = { { 1000, 0 }, { 1000, 0 } };
-	int held, fd;
-
-	close(idem_run_lock_make(folder, &dead));
-	held = idem_run_lock_make(folder, &alive);
-	close(idem_run_lock_make(folder, &young));
-	fd = openat(folder, "stats.1", O_CREAT | O_WRONLY | O_CLOEXEC, 0600);
-	futimens(fd, old);
-	close(fd);
-	fd = openat(folder, "unknown.01000000000000000000000000000000",
-	    O_CREAT | O_WRONLY | O_CLOEXEC, 0600);
-	futimens(fd, old);
-	close(fd);
-	make_noted(folder, &noted);
-	utimensat(folder, "04000000000000000000000000000000", old, 0);
-	utimensat(folder, "01000000000000000000000000000000", old, 0);
-	utimensat(folder, "02000000000000000000000000000000", old, 0);
-	idem_run_lock_tidy(folder, 2000 * 1000);
-	is_int(idem_run_lock_state(folder, &dead), IDEM_LOCK_MISSING,
-	    "an old free lock is tidied away");
-	is_int(idem_run_lock_state(folder, &alive), IDEM_LOCK_HELD,
-	    "an old one that is held is not");
-	is_int(idem_run_lock_state(folder, &young), IDEM_LOCK_FREE,
-	    "nor a new one that is free");
-	is_int(idem_run_lock_state(folder, &noted), IDEM_LOCK_FREE,
-	    "nor an old one with a note, by which it will be settled");
-	ok(faccessat(folder, "stats.1", F_OK, 0) == 0, "nor what is no lock");
-	ok(faccessat(folder, "unknown.01000000000000000000000000000000", F_OK,
-	    0) == 0, "nor what is kept of an unknown one");
-	close(held);
-	idem_run_lock_remove(folder, &noted);
-	unlinkat(folder, "unknown.01000000000000000000000000000000", 0);
-	idem_run_lock_remove(folder, &alive);
-	idem_run_lock_remove(folder, &young);
-	unlinkat(folder, "stats.1", 0);
 }
 
 /* Never seen unlocked: one makes and removes, another looks all the time. */
@@ -427,16 +399,16 @@ test_never_free(int folder)
 	if (pid == 0) {
 		close(stop[1]);
 		while (read(stop[0], &byte, 1) < 0) {
-			fd = idem_run_lock_make(folder, &owner);
+			fd = make_lock(folder, &owner);
 			if (fd < 0)
 				_exit(1);
-			idem_run_lock_remove(folder, &owner);
+			remove_lock(folder, &owner);
 			close(fd);
 		}
 		_exit(0);
 	}
 	for (i = 0; i < 1000000 && (i < 100000 || held < 200); i++) {
-		state = idem_run_lock_state(folder, &owner);
+		state = state_of(folder, &owner);
 		seen_free += state == IDEM_LOCK_FREE;
 		held += state == IDEM_LOCK_HELD;
 	}
@@ -469,7 +441,6 @@ main(void)
 	test_unreadable(fd);
 	test_without_proc(fd, folder);
 	test_heir(fd);
-	test_tidy(fd);
 	test_never_free(fd);
 	close(fd);
 	ok(rmdir(path) == 0, "nothing is left in the folder");
