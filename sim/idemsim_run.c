@@ -318,6 +318,33 @@ idemsim_some_seed(void)
 	return seed;
 }
 
+/* Points there are, but all of them were skipped. */
+static bool
+is_nothing_run(const struct session *s)
+{
+	size_t i;
+
+	for (i = 0; i < s->verdicts_n; i++)
+		if (s->verdicts[i] != JUDGE_SKIP)
+			return false;
+	return s->verdicts_n > 0;
+}
+
+/* A job that shows nothing is green for everybody else who reads TAP. */
+static void
+say_nothing_was_run(const struct session *s)
+{
+	const char *more = s->o->require_live ? "" :
+	    "; --require live makes that a failure";
+
+	if (interrupted || !is_nothing_run(s))
+		return;
+	printf("# nothing was run: all test points were skipped (%zu)%s\n",
+	    s->verdicts_n, more);
+	fprintf(stderr, "idemsim: nothing was run: all test points were "
+	    "skipped (%zu)%s\n", s->verdicts_n, more);
+}
+
 static enum idemsim_exit
 end_of(const struct session *s)
 {
@@ -327,6 +354,8 @@ end_of(const struct session *s)
 		return IDEMSIM_INTERNAL;
 	if (s->missing)
 		return IDEMSIM_MISSING;
+	if (s->o->require_live && is_nothing_run(s))
+		return IDEMSIM_NOT_SHOWN;
 	return (enum idemsim_exit)judge_exit(s->verdicts, s->verdicts_n);
 }
 
@@ -344,6 +373,7 @@ run_files(struct session *s, const struct idemsim_files *files)
 	    !interrupted && !ferror(stdout); i++)
 		run_point(s, &files->points[i], i + 1 == files->points_n ||
 		    files->points[i + 1].scenario != files->points[i].scenario);
+	say_nothing_was_run(s);
 	if (interrupted)
 		printf("Bail out! interrupted\n");
 	if (report_end(&s->report) != 0 || s->verdicts == NULL)

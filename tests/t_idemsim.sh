@@ -104,6 +104,12 @@ sed 's/"live"/"model"/' good.lua >model.lua
 run 0 'a point of the model only is passed over' run model.lua
 has out '^ok 1 - all is well.* # SKIP it is of the model only, ' \
     'it is no pass, and why is told'
+has out '^# nothing was run: all test points were skipped .1.; --require' \
+    'a run of none but such says so'
+has err '^idemsim: nothing was run: ' 'on standard error too'
+run 2 'and where live is required it is none' run --require live model.lua
+has err '^idemsim: nothing was run: all test points were skipped .1.$' \
+    'which it says'
 run 0 'it is explained' explain model.lua
 has out 'it is skipped' 'which tells that, too'
 run 64 'a model cannot be required' run --require model good.lua
@@ -147,6 +153,8 @@ if grep -q '# SKIP' out; then
 fi
 [ $got = 0 ]
 ok $? 'a scenario that holds ends with 0'
+! grep -q 'nothing was run' out err
+ok $? 'and something was run'
 has out '^TAP version 14' 'its output is TAP'
 has out '^1\.\.1' 'which has a plan'
 has out '^ok 1 - all is well' 'a point that passes is ok'
