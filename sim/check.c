@@ -39,8 +39,8 @@ static const struct {
 	    "A completion by one who does not own the key any more changes "
 	    "nothing." },
 	[PLAN_UNKNOWN_HONEST] = { check_unknown_honest, "honest",
-	    "A key is unknown only if something that can cut its run has "
-	    "happened to it since it was first sent." },
+	    "A key is unknown only if something that can cut its last run has "
+	    "happened to it since it was claimed for that." },
 	[PLAN_BUSY_HONEST] = { check_busy_honest, "honest",
 	    "A key is in progress only if another try may own it." },
 	[PLAN_ANSWERS_HONEST] = { check_answers_honest, "honest",

@@ -46,7 +46,8 @@ struct check_finding {
  * late_completer_harmless: send, recv, store of what is done to records with k
  *	and token; effects' attempt; faults of operators
  * unknown_honest, busy_honest: faults with gate and by_ms, heals, effects with
- *	gate, notes of stalls
+ *	gate and a, notes of stalls; logs of what was stored, and store events
+ *	of completions (without them a later fault is one more reason)
  * answers_honest: ret's status, mark, retry_after_s
  * ledger_store_agree: store and ledger events at the end
  * divergence_reported: log events "two-runs" and "unprotected" with k

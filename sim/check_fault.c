@@ -103,6 +103,26 @@ add_time(struct check_view *v, struct check_times *times, int64_t at_ns)
 	    sizeof *times->at_ns) = at_ns;
 }
 
+/* The instance that ran it says so of itself, or the server that has it. */
+static bool
+says_stored(const struct history_event *e)
+{
+	if (e->kind == HISTORY_LOG)
+		return check_is(e->what, "request") &&
+		    check_is(e->mark, "stored");
+	return e->kind == HISTORY_STORE && e->m > 0 &&
+	    check_is(e->script, "complete") && check_is(e->code, "WRITTEN");
+}
+
+static void
+add_stored(struct check_view *v, const struct history_event *e)
+{
+	size_t key = check_view_key(v, e->k);
+
+	if (key != CHECK_NO_KEY)
+		add_time(v, &v->keys[key].stored, e->t_ns);
+}
+
 static void
 add_word(struct check_view *v, const struct history_event *e, bool operator)
 {
@@ -151,6 +171,8 @@ check_faults_make(struct check_view *v)
 		else if (e->kind == HISTORY_STORE &&
 		    check_is(e->note, "lease_expired_running"))
 			add_word(v, e, false);
+		else if (says_stored(e))
+			add_stored(v, e);
 	sort_longest(v);
 }
 
@@ -258,7 +280,7 @@ check_run_excused(const struct check_view *v, const struct check_key *key,
 {
 	const struct check_run *run = key->runs[i], *before = key->runs[i - 1];
 	int64_t from_ns = before->first->t_ns, to_ns = run->first->t_ns;
-
+	const struct check_span span = { key, 0, from_ns, to_ns };
 	size_t number = (size_t)(key - v->keys);
 
 	if (check_fault_operator(v, number, from_ns, to_ns))
@@ -270,6 +292,6 @@ check_run_excused(const struct check_view *v, const struct check_key *key,
 	    !check_is(v->head->on_unknown, "probe"))
 		return false;
 	return before->end == NULL || v->head->handler_fails ||
-	    check_fault_reached(v, key, from_ns, to_ns) != NULL ||
+	    check_fault_reached(v, &span) != NULL ||
 	    check_lease_ended(v, number, from_ns, to_ns);
 }

@@ -43,115 +43,6 @@ check_no_false_definite(const struct check_view *v, struct check_finding *f)
 	check_find_end(f, exercised);
 }
 
-/* --- unknown_honest ------------------------------------------------------- */
-
-static bool
-says_unknown(const struct check_try *try)
-{
-	return try->class == OUTCOME_UNKNOWN &&
-	    (try->ret->mark == NULL || strcmp(try->ret->mark, "unknown") == 0);
-}
-
-/*
- * A run of it that came to no end by then, nor later: it was cut, or it ended
- * by itself without a whole answer.
- */
-static bool
-run_was_cut(const struct check_key *key, const struct history_event *by)
-{
-	size_t i;
-
-	for (i = 0; i < key->runs_n && key->runs[i]->first->i < by->i; i++)
-		if (key->runs[i]->end == NULL)
-			return true;
-	return false;
-}
-
-/*
- * It was killed before its first line, for its time was over: somebody who had
- * sent it was told no better, and no run is his.
- */
-static bool
-ran_unseen(const struct check_view *v, const struct check_key *key,
-    const struct history_event *by)
-{
-	int64_t limit_ns = check_ns(v->head->limit_ms);
-	const struct check_try *try;
-	size_t i;
-
-	for (i = 0; i < key->tries_n && key->tries[i]->inv->i < by->i; i++) {
-		try = key->tries[i];
-		if (try->run == NULL && (try->class == OUTCOME_INFO ||
-		    try->class == OUTCOME_NONE) &&
-		    by->t_ns - try->inv->t_ns >= limit_ns)
-			return true;
-	}
-	return false;
-}
-
-static bool
-is_known_why(const struct check_view *v, const struct check_key *key,
-    int64_t from_ns, const struct history_event *ret)
-{
-	return check_fault_reached(v, key, from_ns, ret->t_ns) != NULL ||
-	    check_lease_ended(v, (size_t)(key - v->keys), from_ns,
-	    ret->t_ns) || run_was_cut(key, ret) || ran_unseen(v, key, ret);
-}
-
-/*
- * unknown_honest (promise "honest"): who is told that nobody knows (409
- * unknown) is told so because of something that has happened to this key since
- * it was first sent and before its final answer was read: a fault that reaches
- * it (check_fault_reaches), a lease that ended, a run that came to no end, a
- * program that was killed before its first line when its time was over, or the
- * plan's program is one that ends without a whole answer.
- *
- * `info` is no such answer (502 and 504 are of the try that ran).  A claim may
- * come long before its run and leaves no trace in a ledger, so the key's first
- * try stands for it.  Exercised by an answer to a key that was asked for
- * before.
- */
-void
-check_unknown_honest(const struct check_view *v, struct check_finding *f)
-{
-	const struct check_key *key;
-	const struct check_try *try;
-	struct arena arena = { NULL };
-	int64_t from_ns, *since_ns;
-	bool exercised = false;
-
-	/* What has happened to a key by then has happened for good. */
-	since_ns = arena_get(&arena, (v->keys_n + 1) * sizeof *since_ns);
-	for (try = v->tries; try < v->tries + v->tries_n; try++) {
-		if (try->key == CHECK_NO_KEY || try->ret == NULL)
-			continue;
-		key = &v->keys[try->key];
-		from_ns = key->tries[0]->inv->t_ns;
-		exercised = exercised || (try->ret->status > 0 &&
-		    key->tries[0] != try);
-		if (!says_unknown(try) || v->head->handler_fails ||
-		    (since_ns[try->key] > 0 &&
-		    try->ret->t_ns >= since_ns[try->key]))
-			continue;
-		if (is_known_why(v, key, from_ns, try->ret)) {
-			since_ns[try->key] = try->ret->t_ns;
-			continue;
-		}
-		check_find(f, CHECK_VIOLATED, key->name, "try %d was told that "
-		    "nobody knows how %s ended, and nothing had happened to it",
-		    try->a, key->name);
-		check_find_event(f, try->ret);
-		if (key->runs_n > 0) {
-			check_find_event(f, key->runs[0]->first);
-			check_find_event(f, check_run_close(key->runs[0]));
-		}
-		goto out;
-	}
-	check_find_end(f, exercised);
-out:
-	arena_free(&arena);
-}
-
 /* --- busy_honest ---------------------------------------------------------- */
 
 /* Tries of a key that may have been its owner, as they come and go. */
@@ -204,13 +95,18 @@ static bool
 is_explained(const struct check_view *v, const struct check_try *try,
     struct owners *o)
 {
+	struct check_span span = { .key = &v->keys[try->key],
+		.to_ns = try->ret->t_ns };
+
 	if (o->open > 0 || (o->left != NULL && o->left->i >= try->inv->i) ||
 	    o->till_ns >= try->inv->t_ns)
 		return true;
 	/* A claim that a fault kept from being taken back, or that a store has
 	   again from its past. */
-	o->excused = o->excused || (o->first != NULL && check_fault_reached(v,
-	    &v->keys[try->key], o->first->inv->t_ns, try->ret->t_ns) != NULL);
+	if (!o->excused && o->first != NULL) {
+		span.from_ns = o->first->inv->t_ns;
+		o->excused = check_fault_reached(v, &span) != NULL;
+	}
 	return o->excused;
 }
 

@@ -227,27 +227,6 @@ servers_agree(struct frames *fr, struct check_finding *f)
 
 /* --- as clients saw it ---------------------------------------------------- */
 
-/*
- * It may have a past in which the later attempt never was; or there is more
- * than one of it, and each counts for itself.  A ledger never forgets, not even
- * without power.
- */
-static bool
-arbiter_may_forget(const struct check_view *v)
-{
-	bool falls_back = !check_is(v->head->on_outage, "reject");
-	const struct check_fault *fault = v->faults;
-
-	if (check_is(v->head->arbiter, "ledger"))
-		return !v->head->ledger_shared && v->head->gates > 1;
-	for (; fault < v->faults + v->faults_n; fault++)
-		if ((fault->event->gate == NULL &&
-		    check_act_forgets(fault->act)) ||
-		    (falls_back && fault->cuts))
-			return true;
-	return false;
-}
-
 static int
 attempt_of(const struct check_run *run)
 {
@@ -347,7 +326,7 @@ check_late_completer_harmless(const struct check_view *v,
 	struct frames fr;
 
 	frames_make(&fr, v);
-	if (servers_agree(&fr, f) && (arbiter_may_forget(v) ||
+	if (servers_agree(&fr, f) && (check_arbiter_forgets(v) ||
 	    answers_agree(&fr, f)))
 		check_find_end(f, fr.exercised);
 	arena_free(&fr.arena);

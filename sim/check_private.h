@@ -42,6 +42,8 @@ struct check_key {
 	size_t runs_n;
 	struct check_times resolved;	/* by the operator */
 	struct check_times expired;	/* a lease, beside its run */
+	struct check_times stored;	/* an instance's log, or the server that
+					   has it, says: it is completed */
 };
 
 /* Something that may cut or delay: when it began, and until when it lasted. */
@@ -126,20 +128,36 @@ bool check_fault_operator(const struct check_view *, size_t key,
     int64_t from_ns, int64_t to_ns);
 
 /*
- * Which faults can matter to one key (check_reach.c): it can have ended its
- * claim, its run or the words about it before their time.  None of a client or
- * an operator; of a process, a link or a disk if the key may have been that
- * instance's; of a store where that has its claim, and a step of a store's
- * clock if it is as long as a lease may last.
+ * A time of a key's, in which something may have ended its claim, its run or the
+ * words about it before their time (check_reach.c).  Its first run is the number
+ * of one in the key's: what happened only to those before it, whose claims were
+ * over by then, does not count.
  */
-bool check_fault_reaches(const struct check_view *, const struct check_key *,
-    const struct check_fault *);
-/* One that was there at some moment between, and before its first final answer
-   from then on was read, unless it makes a store forget that.  NULL: none. */
+struct check_span {
+	const struct check_key *key;
+	size_t run;
+	int64_t from_ns, to_ns;
+};
+
+/*
+ * A fault that was there at some moment of it.  None of a client or an operator;
+ * of a process, a link or a disk if the key may have been that instance's, and a
+ * kill not if what there was of it had not begun yet; of a store where that has
+ * its claim, and a step of a store's clock if it is as long as a lease may last.
+ * And before its first final answer from then on was read, or is known to have
+ * been stored, unless the fault makes a store forget that, or the key has become
+ * a new one since.  NULL: none.
+ */
 const struct check_fault *check_fault_reached(const struct check_view *,
-    const struct check_key *, int64_t from_ns, int64_t to_ns);
+    const struct check_span *);
 /* "store.flush": what a server has acknowledged may be gone. */
 bool check_act_forgets(const char *act);
+/*
+ * The arbiter may have a past in which the latest of what it said never was; or
+ * there is more than one of it, and each counts for itself.  A ledger never
+ * forgets, not even without power.
+ */
+bool check_arbiter_forgets(const struct check_view *);
 
 /* A lease of the key (or of one that is not known) ended beside its run. */
 bool check_lease_ended(const struct check_view *, size_t key,
@@ -191,8 +209,8 @@ check_fn check_no_cross_talk;
 check_fn check_no_partial_success;
 check_fn check_ack_durable;			/* check_ack.c */
 check_fn check_no_false_definite;		/* check_honest.c */
-check_fn check_unknown_honest;
 check_fn check_busy_honest;
+check_fn check_unknown_honest;			/* check_unknown.c */
 check_fn check_answers_honest;			/* check_said.c */
 check_fn check_fingerprint_guard;		/* check_guard.c */
 check_fn check_late_completer_harmless;		/* check_late.c */

@@ -21,28 +21,38 @@ was_asked(const struct check_key *key, const char *gate, int64_t by_ns)
 	return false;
 }
 
+/* Those it kills had begun; all others may strike what comes while they last. */
+static int64_t
+strikes_till_ns(const struct check_fault *fault)
+{
+	return strcmp(fault->act, "proc.kill") == 0 ? fault->from_ns :
+	    fault->until_ns;
+}
+
 /*
- * While its program runs it is that instance's key; before there was a run it
- * may have been the key of any that was asked for it.
+ * While its program runs it is that instance's key; before there was a run, or
+ * after the operator's word on it, it may have been the key of any that was asked
+ * for it.  A later run was claimed where it ran, and since the span began.
  */
 static bool
-may_have_owned(const struct check_view *v, const struct check_key *key,
+may_have_owned(const struct check_view *v, const struct check_span *span,
     const char *gate, const struct check_fault *fault)
 {
+	const struct check_key *key = span->key;
 	const struct check_run *run;
-	bool ran = false;
+	bool claimed = span->run > 0, ran = false;
 	size_t i;
 
-	for (i = 0; i < key->runs_n; i++) {
+	for (i = span->run; i < key->runs_n; i++, claimed = false) {
 		run = key->runs[i];
-		if (run->first->t_ns > fault->until_ns)
+		if (!claimed && run->first->t_ns > strikes_till_ns(fault))
 			break;
 		if (run->first->gate == NULL ||
 		    strcmp(run->first->gate, gate) == 0)
 			return true;
-		ran = run->first->t_ns <= fault->from_ns &&
+		ran = (claimed || run->first->t_ns <= fault->from_ns) &&
 		    !check_fault_operator(v, (size_t)(key - v->keys),
-		    run->first->t_ns, fault->from_ns);
+		    run->first->t_ns, fault->until_ns);
 	}
 	return !ran && was_asked(key, gate, fault->until_ns);
 }
@@ -74,8 +84,8 @@ is_everybodys(const struct check_view *v, const struct check_fault *fault)
 	    strcmp(fault->act, "proc.pause") == 0);
 }
 
-bool
-check_fault_reaches(const struct check_view *v, const struct check_key *key,
+static bool
+reaches(const struct check_view *v, const struct check_span *span,
     const struct check_fault *fault)
 {
 	const char *gate = fault->event->gate;
@@ -89,17 +99,33 @@ check_fault_reaches(const struct check_view *v, const struct check_key *key,
 	    check_is(v->head->arbiter, "ledger"))
 		return false;
 	return gate == NULL || is_everybodys(v, fault) ||
-	    may_have_owned(v, key, gate, fault);
+	    may_have_owned(v, span, gate, fault);
 }
 
-/* When the first final answer from then on had been read; INT64_MAX: never. */
+/* The first of them from then on; INT64_MAX: there is none. */
 static int64_t
-done_ns_of(const struct check_key *key, int64_t from_ns)
+first_from(const struct check_times *times, int64_t from_ns)
+{
+	size_t i;
+
+	for (i = 0; i < times->n; i++)
+		if (times->at_ns[i] >= from_ns)
+			return times->at_ns[i];
+	return INT64_MAX;
+}
+
+/* When the first final answer from then on had been read, or was said to have
+   been stored where nothing is forgotten; INT64_MAX: never. */
+static int64_t
+done_ns_of(const struct check_view *v, const struct check_key *key,
+    int64_t from_ns)
 {
 	int64_t done_ns = INT64_MAX;
 	const struct check_try *try;
 	size_t i;
 
+	if (!check_arbiter_forgets(v))
+		done_ns = first_from(&key->stored, from_ns);
 	for (i = 0; i < key->tries_n; i++) {
 		try = key->tries[i];
 		if (try->class == OUTCOME_OK && try->ret->t_ns >= from_ns &&
@@ -109,18 +135,34 @@ done_ns_of(const struct check_key *key, int64_t from_ns)
 	return done_ns;
 }
 
+/* The operator has given his word since, or its tombstone may have ended. */
+static bool
+became_new(const struct check_view *v, const struct check_span *span,
+    int64_t done_ns)
+{
+	int64_t once_ns = check_ns(v->head->once_ms);
+
+	return check_fault_operator(v, (size_t)(span->key - v->keys), done_ns,
+	    span->to_ns) || (once_ns > 0 && done_ns < span->to_ns &&
+	    span->to_ns - span->from_ns >= once_ns);
+}
+
 const struct check_fault *
-check_fault_reached(const struct check_view *v, const struct check_key *key,
-    int64_t from_ns, int64_t to_ns)
+check_fault_reached(const struct check_view *v, const struct check_span *span)
 {
 	const struct check_fault *fault = v->faults;
 	const struct check_fault *end = fault + v->faults_n;
-	int64_t done_ns = done_ns_of(key, from_ns);
+	int64_t done_ns = done_ns_of(v, span->key, span->from_ns);
 
-	for (; fault < end && fault->from_ns <= to_ns; fault++)
-		if (fault->until_ns >= from_ns && (fault->from_ns < done_ns ||
+	/* Then it may have been done before, and not be now. */
+	if (became_new(v, span, done_ns))
+		done_ns = INT64_MAX;
+	for (; fault < end && fault->from_ns <= span->to_ns; fault++)
+		if ((span->run > 0 ? strikes_till_ns(fault) :
+		    fault->until_ns) >= span->from_ns &&
+		    (fault->from_ns < done_ns ||
 		    check_act_forgets(fault->act)) &&
-		    check_fault_reaches(v, key, fault))
+		    reaches(v, span, fault))
 			return fault;
 	return NULL;
 }
@@ -137,6 +179,22 @@ check_act_forgets(const char *act)
 
 	for (i = 0; i < sizeof acts / sizeof *acts; i++)
 		if (strcmp(act, acts[i]) == 0)
+			return true;
+	return false;
+}
+
+bool
+check_arbiter_forgets(const struct check_view *v)
+{
+	bool falls_back = !check_is(v->head->on_outage, "reject");
+	const struct check_fault *fault = v->faults;
+
+	if (check_is(v->head->arbiter, "ledger"))
+		return !v->head->ledger_shared && v->head->gates > 1;
+	for (; fault < v->faults + v->faults_n; fault++)
+		if ((fault->event->gate == NULL &&
+		    check_act_forgets(fault->act)) ||
+		    (falls_back && fault->cuts))
 			return true;
 	return false;
 }

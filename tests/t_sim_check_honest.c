@@ -12,6 +12,16 @@
 #define RAN "c1 inv a1 k1 f=x | h1 begin e1 k1 a1 | h1 commit e1 | " \
 	"h1 end e1 | "			/* events 1 to 4 */
 
+/* Events 1 to 4: cut, and the instance stays away; 5: the operator's word.  TOLD:
+   it comes back, and somebody was told; 8. */
+#define CUT "c1 inv a1 k1 >g1 | h1 begin e1 k1 a1 on=g1 | " \
+	"g1 fault proc.kill | c1 ret a1 info how=cut | "
+#define AWAY CUT "- fault operator.resolve k1 | c5 inv a5 k1 >g2 | " \
+	"c5 ret a5 fail | "
+#define TOLD CUT "g1 heal proc.restart | c2 inv a2 k1 >g2 | " \
+	"c2 ret a2 unknown | - fault operator.resolve k1 | "
+#define AGAIN "c3 inv a3 k1 >g2 | h2 begin e2 k1 a3 x2 on=g2 | "
+
 static const struct story_row rows[] = {
 	/* --- no_false_definite --- */
 	{ "what was refused did not run", DEFINITE, CHECK_HOLDS, NULL,
@@ -176,6 +186,97 @@ static const struct story_row rows[] = {
 	  CHECK_VIOLATED, "limit=1",
 	  "c1 inv a1 k1 | @5 c1 ret a1 fail | c2 inv a2 k1 | "
 	  "c2 ret a2 unknown", "4", NULL },
+	{ "what has cut one run does not explain that the next is unknown",
+	  UNKNOWN, CHECK_VIOLATED, NULL, TOLD AGAIN "c4 inv a4 k1 >g2 | "
+	  "c4 ret a4 unknown | h2 commit e2 | h2 end e2", "12 10 13", NULL },
+	{ "nor where it lasts: another instance runs it now", UNKNOWN,
+	  CHECK_VIOLATED, NULL, AWAY AGAIN "c4 inv a4 k1 >g2 | "
+	  "c4 ret a4 unknown | h2 commit e2 | h2 end e2", "11 9 12", NULL },
+	{ "nor a kill of the one that runs it, before it did", UNKNOWN,
+	  CHECK_VIOLATED, NULL,
+	  "c1 inv a1 k1 >g2 | h1 begin e1 k1 a1 on=g2 | g2 fault proc.kill | "
+	  "c1 ret a1 info how=cut | - fault operator.resolve k1 | " AGAIN
+	  "c4 inv a4 k1 >g2 | c4 ret a4 unknown | h2 commit e2 | h2 end e2",
+	  "9 7 10", NULL },
+	{ "nor one of the first while the next claims it", UNKNOWN,
+	  CHECK_VIOLATED, "retry=3",
+	  "c1 inv a1 k1 >g1 | h1 begin e1 k1 a1 on=g1 | c3 inv a3 k1 >g2 | "
+	  "g1 fault proc.kill | c1 ret a1 info how=cut | "
+	  "h2 begin e2 k1 a3 x2 on=g2 | c4 inv a4 k1 >g2 | c4 ret a4 unknown |"
+	  " h2 commit e2 | h2 end e2", "8 6 9", NULL },
+	{ "one more kill does", UNKNOWN, CHECK_HOLDS, NULL, TOLD AGAIN
+	  "h2 commit e2 | h2 end e2 | g2 fault proc.kill | c3 ret a3 info | "
+	  "c4 inv a4 k1 >g2 | c4 ret a4 unknown", "", NULL },
+	{ "and so does its own end, which never came", UNKNOWN, CHECK_HOLDS,
+	  NULL, TOLD AGAIN "c3 ret a3 info | c4 inv a4 k1 >g2 | "
+	  "c4 ret a4 unknown", "", NULL },
+	{ "a disk that stays full explains one run after the other", UNKNOWN,
+	  CHECK_HOLDS, NULL,
+	  "c1 inv a1 k1 >g1 | h1 begin e1 k1 a1 on=g1 | g1 fault disk.full | "
+	  "h1 end e1 | c1 ret a1 info | - fault operator.resolve k1 | " AGAIN
+	  "h2 end e2 | c3 ret a3 info | c4 inv a4 k1 >g2 | c4 ret a4 unknown",
+	  "", NULL },
+	{ "who asked before the next run was told of the one before", UNKNOWN,
+	  CHECK_HOLDS, NULL,
+	  "c1 inv a1 k1 >g1 | h1 begin e1 k1 a1 on=g1 | g1 fault proc.kill | "
+	  "c1 ret a1 info how=cut | c4 inv a4 k1 >g2 | "
+	  "- fault operator.resolve k1 | " AGAIN
+	  "c4 ret a4 unknown | h2 commit e2 | h2 end e2", "", NULL },
+	{ "under retry each run that is unknown has its own fault", UNKNOWN,
+	  CHECK_VIOLATED, "retry=3",
+	  "c1 inv a1 k1 >g1 | h1 begin e1 k1 a1 on=g1 | g1 fault proc.kill | "
+	  "c1 ret a1 info how=cut | g1 heal proc.restart | " AGAIN
+	  "h2 commit e2 | h2 end e2 | c3 ret a3 info | c4 inv a4 k1 >g2 | "
+	  "c4 ret a4 unknown", "12 7 8", NULL },
+	{ "the lease that ended was of the run before", UNKNOWN,
+	  CHECK_VIOLATED, "retry=3",
+	  "c1 inv a1 k1 >g1 | h1 begin e1 k1 a1 on=g1 | a expired k1 | " AGAIN
+	  "h2 commit e2 | h2 end e2 | c3 ret a3 info | c4 inv a4 k1 >g2 | "
+	  "c4 ret a4 unknown", "10 5 6", NULL },
+	{ "of each ledger's own run", UNKNOWN, CHECK_HOLDS, "apart gates=2",
+	  TOLD AGAIN "h2 commit e2 | h2 end e2 | c3 ret a3 ok d=D of=e2 | "
+	  "c4 inv a4 k1 >g1 | c4 ret a4 unknown", "", NULL },
+	{ "a store that may have its past again speaks of any run", UNKNOWN,
+	  CHECK_HOLDS, "arbiter=redis", "a fault store.restart | "
+	  "a heal store.restart | " TOLD AGAIN
+	  "h2 commit e2 | h2 end e2 | c3 ret a3 info | c4 inv a4 k1 >g2 | "
+	  "c4 ret a4 unknown", "", NULL },
+	{ "a kill after it was stored explains nothing", UNKNOWN,
+	  CHECK_VIOLATED, NULL, RAN "g1 log request k1 mark=stored | "
+	  "c1 ret a1 info | g1 fault proc.kill | c2 inv a2 k1 | "
+	  "c2 ret a2 unknown", "9 2 3", NULL },
+	{ "nor one after Redis had it", UNKNOWN, CHECK_VIOLATED,
+	  "arbiter=redis", RAN "a store m1 complete k1 WRITTEN | "
+	  "c1 ret a1 info | g1 fault proc.kill | c2 inv a2 k1 | "
+	  "c2 ret a2 unknown", "9 2 3", NULL },
+	{ "but one that makes it forget that", UNKNOWN, CHECK_HOLDS,
+	  "arbiter=redis", RAN "a store m1 complete k1 WRITTEN | "
+	  "c1 ret a1 info | a fault store.restart | c2 inv a2 k1 | "
+	  "c2 ret a2 unknown", "", NULL },
+	{ "but not after another ledger had it", UNKNOWN, CHECK_HOLDS,
+	  "apart gates=2", RAN "g1 log request k1 mark=stored | "
+	  "c1 ret a1 info | c2 inv a2 k1 >g2 | g2 fault proc.kill | "
+	  "c2 ret a2 info how=cut | c3 inv a3 k1 >g2 | c3 ret a3 unknown", "",
+	  NULL },
+	{ "what could not be stored is another thing", UNKNOWN, CHECK_HOLDS,
+	  NULL, RAN "g1 log request k1 mark=unrecorded | c1 ret a1 info | "
+	  "g1 fault proc.kill | c2 inv a2 k1 | c2 ret a2 unknown", "", NULL },
+	{ "once its tombstone has ended it may be cut again", UNKNOWN,
+	  CHECK_HOLDS, "keep=10 once=20",
+	  RAN "c1 ret a1 ok d=D of=e1 | @100 c2 inv a2 k1 >g1 | "
+	  "g1 fault proc.kill | c2 ret a2 info how=cut | c3 inv a3 k1 >g2 | "
+	  "c3 ret a3 unknown", "", NULL },
+	{ "and so it may once the operator has freed it", UNKNOWN,
+	  CHECK_HOLDS, NULL,
+	  RAN "c1 ret a1 ok d=D of=e1 | - fault operator.resolve k1 | "
+	  "c2 inv a2 k1 >g1 | g1 fault proc.kill | c2 ret a2 info how=cut | "
+	  "c3 inv a3 k1 >g2 | c3 ret a3 unknown", "", NULL },
+	{ "who was asked for what the operator freed may have it while a link "
+	  "is cut", UNKNOWN, CHECK_HOLDS, "arbiter=redis",
+	  "c1 inv a1 k1 >g1 | h1 begin e1 k1 a1 on=g1 | g2 fault net.oneway | "
+	  "h1 end e1 | c1 ret a1 info | - fault operator.resolve k1 | "
+	  "c2 inv a2 k1 >g2 | c2 ret a2 info | c3 inv a3 k1 >g1 | "
+	  "c3 ret a3 unknown", "", NULL },
 	{ "one try of a key puts nothing to the test", UNKNOWN,
 	  CHECK_UNEXERCISED, NULL, RAN "c1 ret a1 ok d=D", "", NULL },
 
