@@ -23,21 +23,28 @@ struct line {
 
 static _Thread_local struct line mine;
 
-bool
-idem_label_wanted(const char *name)
+/* What stands behind it in the list: ",", "!" or nothing; '?': it does not. */
+static char
+listed(const char *name)
 {
 	const char *list = getenv("IDEMSIM_LABELS");
 	size_t len = strlen(name);
 
 	while (list != NULL && *list != '\0') {
 		if (strncmp(list, name, len) == 0 &&
-		    (list[len] == ',' || list[len] == '\0'))
-			return true;
+		    strchr(",!", list[len]) != NULL)
+			return list[len];
 		list = strchr(list, ',');
 		if (list != NULL)
 			list++;
 	}
-	return false;
+	return '?';
+}
+
+bool
+idem_label_wanted(const char *name)
+{
+	return listed(name) != '?';
 }
 
 static int
@@ -93,11 +100,13 @@ idem_label_ask(const char *name, const char *key)
 	const char *lane = getenv("IDEMSIM_LANE");
 	char text[256];
 	int fd = connected();
-	int len = snprintf(text, sizeof text, "%s %s %ld %s", name, key,
-	    (long)getpid(), lane != NULL ? lane : "-");
+	bool told = listed(name) == '!';
+	int len = snprintf(text, sizeof text, "%s %s %ld %s%s", name, key,
+	    (long)getpid(), lane != NULL ? lane : "-", told ? " told" : "");
 	ssize_t n;
 
-	if (fd == -1 || send(fd, text, (size_t)len, MSG_NOSIGNAL) != len)
+	if (fd == -1 || send(fd, text, (size_t)len, MSG_NOSIGNAL |
+	    (told ? MSG_DONTWAIT : 0)) != len || told)
 		return 0;
 	/* Whoever asked is gone: then nobody waits for anything. */
 	do

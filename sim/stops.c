@@ -62,11 +62,11 @@ say(struct thread *t, const char *word)
 	    MSG_DONTWAIT | MSG_NOSIGNAL);
 }
 
-/* "LABEL KEY PID LANE"; false: it is not that. */
+/* "LABEL KEY PID LANE", "LABEL KEY PID LANE told"; false: it is neither. */
 static bool
-parse(char *text, struct stop *stop)
+parse(char *text, struct stop *stop, bool *told)
 {
-	char *words[4], *rest = text;
+	char *words[4], *rest = text, *fifth;
 	size_t n;
 
 	for (n = 0; n < 4; n++) {
@@ -78,7 +78,9 @@ parse(char *text, struct stop *stop)
 	stop->key = strcmp(words[1], "-") != 0 ? words[1] : NULL;
 	stop->pid = (pid_t)strtol(words[2], NULL, 10);
 	stop->lane = words[3];
-	return true;
+	fifth = strtok_r(NULL, " ", &rest);
+	*told = fifth != NULL && strcmp(fifth, "told") == 0;
+	return fifth == NULL || *told;
 }
 
 static void
@@ -87,7 +89,8 @@ heard(struct watch *w, uint32_t events)
 	struct thread *t = (struct thread *)w;
 	struct stops *s = t->stops;
 	char text[TEXT];
-	struct stop stop;
+	struct stop stop = { .id = 0 };
+	bool told = false;
 	ssize_t n;
 
 	(void)events;
@@ -98,11 +101,12 @@ heard(struct watch *w, uint32_t events)
 		return;
 	}
 	text[n] = '\0';
-	if (!parse(text, &stop)) {
+	if (!parse(text, &stop, &told)) {
 		say(t, "go");
 		return;
 	}
-	t->id = stop.id = ++s->last_id;
+	if (!told)
+		t->id = stop.id = ++s->last_id;
 	s->reached(s->arg, &stop);
 }
 

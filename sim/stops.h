@@ -16,13 +16,14 @@
  *		LANE: IDEMSIM_LANE, or "-")
  *	back:	"go", "sleep MS", "kill", "stop", "fail ERRNO"
  *
- * A point that nobody asked for costs a look at a short list.
+ * or "LABEL KEY PID LANE told", and nothing comes back.  A point that nobody
+ * asked for costs a look at a short list.
  */
 struct stops;
 struct stop {			/* one that waits for its word */
 	const char *label, *key, *lane;
 	pid_t pid;
-	unsigned id;
+	unsigned id;		/* 0: he does not wait, and only tells */
 };
 
 /* The user gives the word by stops_go or its like, at once or later; if it ends

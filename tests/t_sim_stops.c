@@ -183,6 +183,41 @@ test_no_descriptor(void)
 	    "a new place has its means again");
 }
 
+/* At one and the other; the list says what is only told. */
+static pid_t
+come_to_two(const char *first, const char *second)
+{
+	pid_t pid = fork();
+
+	if (pid != 0)
+		return pid;
+	prctl(PR_SET_PDEATHSIG, SIGKILL);
+	setenv("IDEMSIM_LABELS", "claim.ok,run.begin!,reply.sent", 1);
+	if (idem_label_ask(first, "00ff") != 0)
+		_exit(1);
+	_exit(second == NULL ? 0 : idem_label_ask(second, "00ff"));
+}
+
+static void
+test_told(void)
+{
+	unsigned before = seen.times;
+	pid_t pid = come_to_two("run.begin", NULL);
+
+	is_int(ended(pid), 0, "who is only to tell goes on without a word");
+	ok(await_one(before + 1), "and it is heard");
+	is(seen.label, "run.begin", "of which point");
+	is(seen.key, "00ff", "of which key");
+	is_int(seen.last.pid, pid, "and who was there");
+	ok(seen.last.id == 0 && !stops_fail(seen.stops, 0, EIO),
+	    "nobody waits there");
+	pid = come_to_two("run.begin", "claim.ok");
+	ok(await_one(before + 3), "one who has told may wait at the next");
+	is(seen.label, "claim.ok", "which that is");
+	ok(stops_fail(seen.stops, seen.last.id, EIO), "for his own word");
+	ok(WEXITSTATUS(ended(pid)) == EIO, "and gets it");
+}
+
 static void
 test_all(void)
 {
@@ -207,6 +242,10 @@ test_wanted(void)
 	ok(!idem_label_wanted("claim") && !idem_label_wanted("reply") &&
 	    !idem_label_wanted("sent") && !idem_label_wanted("claim.ok,reply"),
 	    "and none that is named like it");
+	setenv("IDEMSIM_LABELS", "claim.ok!,reply.sent!", 1);
+	ok(idem_label_wanted("claim.ok") && idem_label_wanted("reply.sent") &&
+	    !idem_label_wanted("claim") && !idem_label_wanted("reply"),
+	    "so it is with one that is only told of");
 	setenv("IDEMSIM_LABELS", "", 1);
 	ok(!idem_label_wanted("claim.ok"), "and none if none is named");
 }
@@ -225,6 +264,7 @@ main(void)
 	test_words();
 	test_death();
 	test_no_descriptor();
+	test_told();
 	test_all();
 	test_wanted();
 	loop_free(seen.loop);
