@@ -169,15 +169,21 @@ complete_done(void *arg, const struct idem_store_result *r)
 static void
 release_done(void *arg, const struct idem_store_result *r)
 {
-	IDEM_LABEL("release.ok");
-	write_done(arg, r, IDEM_RELEASE, IDEM_WOKEN_RELEASED);
+	struct idem_exchange *x = arg;
+
+	if (r->class == IDEM_OK)
+		IDEM_LABEL_OF("release.ok", &x->key);
+	write_done(x, r, IDEM_RELEASE, IDEM_WOKEN_RELEASED);
 }
 
 static void
 unknown_done(void *arg, const struct idem_store_result *r)
 {
-	IDEM_LABEL("unknown.ok");
-	write_done(arg, r, IDEM_MARK_UNKNOWN, IDEM_WOKEN_UNKNOWN);
+	struct idem_exchange *x = arg;
+
+	if (r->class == IDEM_OK)
+		IDEM_LABEL_OF("unknown.ok", &x->key);
+	write_done(x, r, IDEM_MARK_UNKNOWN, IDEM_WOKEN_UNKNOWN);
 }
 
 /* --- effects, as calls of a store ----------------------------------------- */

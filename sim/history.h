@@ -69,7 +69,12 @@ struct history_stamp {	/* of a vector clock */
  *	gate, life, pid; p is the run's own lane.  "end" is written as a
  *	program's last deed, after all that it has to say, and not where it is
  *	cut or crashes.
- * lbl	p an instance, label, k, pid.
+ * lbl	p an instance, label, k, pid.  Those that the plan waits for; and where a
+ *	ledger decides, as commands to it are not seen: "run.begin", it has got
+ *	the key and is to run it, "complete.ok", "release.ok", "unknown.ok", the
+ *	ledger has what has become of it.  Of one that was killed there may be
+ *	none, and it is told of when the simulator comes to hear of it: reports
+ *	show them, verdicts do not rest on them.
  * fault	when it was seen to strike: fault (the action's id), p the lane
  *	that it strikes, what, label; gate: which instance, if one; k and
  *	script: key and word of operator.resolve; by_ms: of clock.jump.  cmd

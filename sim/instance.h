@@ -44,7 +44,7 @@ struct instance_spec {
 					   master's name there; or NULL */
 	const char *program;		/* path of the CGI program */
 	const char *stops;		/* socket of stops.h; NULL: no labels */
-	const char *labels;		/* that are waited for, by commas */
+	const char *labels;		/* of IDEMSIM_LABELS (label.h) */
 	const char *effects;		/* path of the journal of effects */
 	const char *preload;		/* library; NULL: none */
 	const char *shift;		/* its clock */

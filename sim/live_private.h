@@ -338,7 +338,8 @@ void live_rules_feed(struct live *, const struct live_event *);
 void live_rules_turn(struct live *);
 bool live_rules_over(const struct live *);	/* no time is waited for */
 int64_t live_rules_next_ms(const struct live *);
-/* The labels that a plan waits for, parted by commas. */
+/* The labels that a plan waits for, parted by commas; behind those that it is
+   only to be told of stands a "!". */
 void live_rules_labels(const struct plan *, char *out, size_t size);
 /* The first label of a plan that nobody knows; NULL: none. */
 const char *live_label_unknown(const struct plan *);

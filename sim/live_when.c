@@ -267,6 +267,22 @@ refuses(const struct plan *plan)
 	return false;
 }
 
+/* Whose key it is only the ledger knows, whose commands nobody sees: who has got
+   it from there, or has been told that it is written, tells so. */
+static bool
+tells(const struct plan *plan, const char *label)
+{
+	static const char *const labels[] = {
+		"run.begin", "complete.ok", "release.ok", "unknown.ok"
+	};
+	size_t i;
+
+	for (i = 0; i < sizeof labels / sizeof *labels; i++)
+		if (strcmp(labels[i], label) == 0)
+			return plan->gates.arbiter == PLAN_LEDGER;
+	return false;
+}
+
 void
 live_rules_labels(const struct plan *plan, char *out, size_t size)
 {
@@ -279,9 +295,10 @@ live_rules_labels(const struct plan *plan, char *out, size_t size)
 		wanted = strcmp(*known, REFUSED) == 0 && refuses(plan);
 		for (i = 0; i < plan->rules_n; i++)
 			labels_of(&plan->rules[i].when, *known, &wanted);
-		if (wanted)
-			len += (size_t)snprintf(out + len, size - len, "%s%s",
-			    len > 0 ? "," : "", *known);
+		if (wanted || tells(plan, *known))
+			len += (size_t)snprintf(out + len, size - len,
+			    "%s%s%s", len > 0 ? "," : "", *known,
+			    wanted ? "" : "!");
 	}
 }
 
@@ -298,24 +315,36 @@ gate_of(const struct live_cast *cast, const char *lane)
 	return PLAN_NONE;
 }
 
-/* It has its word in a turn of the run, where an action may take its time. */
-void
-live_stop_reached(void *arg, const struct stop *stop)
+static void
+add_label(struct live *l, int gate, const char *label, const char *key,
+    pid_t pid)
 {
-	struct live_cast *cast = arg;
-	struct live *l = cast->run;
-	const struct live_key *key;
-	struct live_stop *s;
-	int gate;
+	struct history_event *e = history_add(l->h, HISTORY_LABEL,
+	    live_now_ns(l), gate >= 0 ? l->cast->gates[gate].instance.name :
+	    "-");
 
-	if (l == NULL || l->healed) {
-		stops_go(cast->stops, stop->id);
-		return;
-	}
-	gate = gate_of(cast, stop->lane);
-	key = stop->key != NULL ? live_key_stored(l, stop->key,
-	    strlen(stop->key)) : NULL;
-	s = arena_more(&l->arena, &l->stopped, &l->stopped_n, sizeof *s);
+	e->label = history_text(l->h, label);
+	e->k = key;
+	e->pid = pid;
+}
+
+/* Also of what is looked for in the end; but not of another run's. */
+static void
+is_told(struct live *l, const struct stop *stop, const struct live_key *key)
+{
+	if (key != NULL)
+		add_label(l, gate_of(l->cast, stop->lane), stop->label,
+		    key->name, stop->pid);
+}
+
+/* It has its word in a turn of the run, where an action may take its time. */
+static void
+add_stop(struct live *l, const struct stop *stop, const struct live_key *key)
+{
+	int gate = gate_of(l->cast, stop->lane);
+	struct live_stop *s = arena_more(&l->arena, &l->stopped, &l->stopped_n,
+	    sizeof *s);
+
 	*s = (struct live_stop){
 		.id = stop->id, .gate = gate,
 		.pid = stop->pid,
@@ -325,6 +354,22 @@ live_stop_reached(void *arg, const struct stop *stop)
 	};
 }
 
+void
+live_stop_reached(void *arg, const struct stop *stop)
+{
+	struct live_cast *cast = arg;
+	struct live *l = cast->run;
+	const struct live_key *key = l != NULL && stop->key != NULL ?
+	    live_key_stored(l, stop->key, strlen(stop->key)) : NULL;
+
+	if (l != NULL && stop->id == 0)
+		is_told(l, stop, key);
+	else if (l != NULL && !l->healed)
+		add_stop(l, stop, key);
+	else
+		stops_go(cast->stops, stop->id);
+}
+
 static void
 stop_turn(struct live *l, const struct live_stop *s)
 {
@@ -332,13 +377,8 @@ stop_turn(struct live *l, const struct live_stop *s)
 		.kind = PLAN_LABEL, .gate = s->gate, .store = PLAN_NONE,
 		.label = s->label, .key = s->key, .stop = s->id
 	};
-	struct history_event *h = history_add(l->h, HISTORY_LABEL,
-	    live_now_ns(l), s->gate >= 0 ?
-	    l->cast->gates[s->gate].instance.name : "-");
 
-	h->label = s->label;
-	h->k = s->key;
-	h->pid = s->pid;
+	add_label(l, s->gate, s->label, s->key, s->pid);
 	if (s->gate >= 0 && strcmp(s->label, REFUSED) == 0)
 		l->cast->gates[s->gate].refused++;
 	live_rules_feed(l, &e);

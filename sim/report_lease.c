@@ -13,14 +13,20 @@
  *	claim WON        renew RENEWED     renew RENEWED     complete WRITTEN
  *	    +------------------+-----------------+------------------+
  *
- * or, where nobody renews, until a lease after the last of them.  Neither
- * claims nor renewals of a ledger are in a history: there it is the program
+ * or, where nobody renews, until a lease after the last of them.  Commands to a
+ * ledger are not in a history: there instances tell at the labels "run.begin",
+ * when they have got a key and are to run it, and "complete.ok" and its like,
+ * when it is written what has become of it.  Where they do not, it is the program
  * that tells, from its begin to its end.
  */
 struct finding {
 	struct chart *c;
 	struct names keys;
-	size_t *open;		/* by key, 1 + index of its lease; 0: none */
+	struct open {
+		size_t lease;	/* 1 + its index; 0: none */
+		bool told;	/* by its instance: the program's end is not
+				   its own */
+	} *open;		/* by key */
 	size_t open_n;
 	const char **sent;	/* by message: who sent it; or NULL */
 	size_t sent_n;
@@ -47,7 +53,7 @@ until(const struct finding *f, const struct history_event *e)
 	    INT64_MAX;
 }
 
-static size_t *
+static struct open *
 open_of(struct finding *f, const char *key)
 {
 	size_t before = f->keys.n, at;
@@ -63,13 +69,13 @@ open_of(struct finding *f, const char *key)
 static void
 end(struct finding *f, const struct history_event *e, enum chart_lease_end how)
 {
-	size_t *open = open_of(f, e->k);
+	struct open *open = open_of(f, e->k);
 	struct chart_lease *l;
 
-	if (*open == 0)
+	if (open->lease == 0)
 		return;
-	l = &f->c->leases[*open - 1];
-	*open = 0;
+	l = &f->c->leases[open->lease - 1];
+	*open = (struct open){ 0, false };
 	l->end = how;
 	l->end_ns = e->t_ns;
 	l->to = e->i;
@@ -91,20 +97,20 @@ begin(struct finding *f, const struct history_event *e, const char *gate,
 	    sizeof *l);
 	*l = (struct chart_lease){ .key = e->k, .gate = gate, .from = e->i,
 	    .from_ns = e->t_ns, .until_ns = until_ns };
-	*open_of(f, e->k) = f->c->leases_n;
+	open_of(f, e->k)->lease = f->c->leases_n;
 }
 
 static void
 renew(struct finding *f, const struct history_event *e, const char *gate)
 {
-	size_t *open = open_of(f, e->k);
+	size_t lease = open_of(f, e->k)->lease;
 	struct chart_lease *l;
 
-	if (*open == 0 || f->c->leases[*open - 1].until_ns < e->t_ns) {
+	if (lease == 0 || f->c->leases[lease - 1].until_ns < e->t_ns) {
 		begin(f, e, gate, until(f, e));
 		return;
 	}
-	l = &f->c->leases[*open - 1];
+	l = &f->c->leases[lease - 1];
 	l->until_ns = until(f, e);
 	*(uint32_t *)arena_more(&f->c->arena, &l->renewed, &l->renewed_n,
 	    sizeof *l->renewed) = e->i;
@@ -137,13 +143,42 @@ on_store(struct finding *f, const struct history_event *e)
 		end(f, e, CHART_LEASE_RELEASED);
 }
 
+static bool
+is_of(struct finding *f, const char *key, const char *gate)
+{
+	size_t lease = open_of(f, key)->lease;
+
+	return lease > 0 && (gate == NULL ||
+	    f->c->leases[lease - 1].gate == NULL ||
+	    is(gate, f->c->leases[lease - 1].gate));
+}
+
 static void
 on_program(struct finding *f, const struct history_event *e)
 {
+	if (open_of(f, e->k)->told && is_of(f, e->k, e->gate))
+		return;
 	if (is(e->ph, "begin"))
 		begin(f, e, e->gate, INT64_MAX);
 	else if (is(e->ph, "end"))
 		end(f, e, CHART_LEASE_RAN);
+}
+
+/* It is heard of a little later than it was: then its program may have begun, and
+   who gave it back be told of after who has it now. */
+static void
+on_label(struct finding *f, const struct history_event *e)
+{
+	if (is(e->label, "run.begin")) {
+		if (open_of(f, e->k)->told || !is_of(f, e->k, e->p))
+			begin(f, e, e->p, INT64_MAX);
+		open_of(f, e->k)->told = true;
+	} else if (is(e->label, "complete.ok"))
+		end(f, e, CHART_LEASE_COMPLETED);
+	else if (is(e->label, "release.ok") && is_of(f, e->k, e->p))
+		end(f, e, CHART_LEASE_RELEASED);
+	else if (is(e->label, "unknown.ok"))
+		end(f, e, CHART_LEASE_UNKNOWN);
 }
 
 /* Its owner is gone, or nobody renewed it. */
@@ -160,8 +195,11 @@ on_ledger(struct finding *f, const struct history_event *e)
 	}
 	if (e->kind == HISTORY_EFFECT && e->k != NULL)
 		on_program(f, e);
+	if (e->kind == HISTORY_LABEL && e->k != NULL)
+		on_label(f, e);
 	for (i = 0; e->kind == HISTORY_EXIT && i < f->open_n; i++) {
-		l = f->open[i] > 0 ? &f->c->leases[f->open[i] - 1] : NULL;
+		l = f->open[i].lease > 0 ?
+		    &f->c->leases[f->open[i].lease - 1] : NULL;
 		of.k = f->keys.at[i];
 		if (l != NULL && is(l->gate, e->p))
 			end(f, &of, CHART_LEASE_DIED);
@@ -198,9 +236,9 @@ close_all(struct finding *f)
 	size_t i;
 
 	for (i = 0; i < f->open_n; i++) {
-		if (f->open[i] == 0)
+		if (f->open[i].lease == 0)
 			continue;
-		l = &f->c->leases[f->open[i] - 1];
+		l = &f->c->leases[f->open[i].lease - 1];
 		if (l->until_ns >= over_ns)
 			continue;	/* CHART_LEASE_OPEN */
 		l->end = CHART_LEASE_EXPIRED;

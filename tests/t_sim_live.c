@@ -23,6 +23,12 @@
 #define KEPT "holds = { 'at_most_once', 'same_answer', 'ack_durable' }, " \
     "eventually = { 'resolves', 'new_keys_succeed' }"
 
+/* In that order, of the key. */
+#define TELLS(first, then) "holds = { 'at_most_once' }, sometimes = { told = " \
+    "function(h) local seen = 0 for e in h:each { kind = 'lbl', k = 'k' } " \
+    "do if seen == 0 and " first " then seen = 1 elseif seen == 1 and " \
+    then " then seen = 2 end end return seen == 2 end }"
+
 static const struct row {
 	const char *what;	/* true of it */
 	const char *topology, *load, *faults, *expect;
@@ -34,6 +40,17 @@ static const struct row {
 	{ "one request runs once",
 	  LEDGER, ONE, "", "holds = { 'at_most_once', 'no_cross_talk' }, "
 	  "eventually = { 'new_keys_succeed' }", JUDGE_PASS, NULL, 1, 0 },
+	{ "whose key it is at a ledger its instance tells",
+	  LEDGER, ONE, "", TELLS("e.at == 'run.begin' and e.p == 'g1'",
+	  "e.at == 'complete.ok'"), JUDGE_PASS, NULL, 1, 0 },
+	{ "also where it gives it back",
+	  LEDGER, ONE, FAILS("program.spawn", "EAGAIN"),
+	  TELLS("e.at == 'run.begin'", "e.at == 'release.ok'"), JUDGE_PASS,
+	  NULL, 1, 0 },
+	{ "of another arbiter's the commands are seen",
+	  REDIS, ONE, "", "holds = { 'at_most_once' }, sometimes = { no_label"
+	  " = function(h) return h:count { kind = 'lbl' } == 0 end }",
+	  JUDGE_PASS, NULL, 1, 0 },
 	{ "one request runs once with a Redis as arbiter",
 	  REDIS, ONE, "", "holds = { 'at_most_once', 'no_cross_talk' }, "
 	  "eventually = { 'new_keys_succeed' }", JUDGE_PASS, NULL, 1, 0 },

@@ -54,7 +54,38 @@ static const struct {
 	{ "of a ledger the program tells", "ledger", "1:begin:g1 300:end:g1",
 	  "k, which g1 had, began at 1.00 ms and ended with its program at "
 	  "300.0 ms\n" },
-	{ "which may outlive it", "ledger",
+	{ "unless its instance does", "ledger",
+	  "1:run.begin:g1 20:begin:g1 300:end:g1 310:complete.ok:g1",
+	  "k, which g1 had, began at 1.00 ms and ended with its answer at "
+	  "310.0 ms\n" },
+	{ "which may have to give it back", "ledger",
+	  "1:run.begin:g1 20:release.ok:g1 30:run.begin:g2",
+	  "k, which g1 had, began at 1.00 ms and was given back at 20.0 ms\n"
+	  "k, which g2 had, began at 30.0 ms and goes on\n" },
+	{ "or does not know how it ended", "ledger",
+	  "1:run.begin:g1 20:begin:g1 40:unknown.ok:g2",
+	  "k, which g1 had, began at 1.00 ms and ended: how its run did is "
+	  "not known at 40.0 ms\n" },
+	{ "what its instance tells may be heard a little later", "ledger",
+	  "1:begin:g1 2:run.begin:g1 30:end:g1 40:complete.ok:g1",
+	  "k, which g1 had, began at 1.00 ms and ended with its answer at "
+	  "40.0 ms\n" },
+	{ "and so may what the one before it told", "ledger",
+	  "1:run.begin:g1 20:run.begin:g2 21:release.ok:g1 40:complete.ok:g2",
+	  "k, which g1 had, began at 1.00 ms and was given to another before "
+	  "its time at 20.0 ms\n"
+	  "k, which g2 had, began at 20.0 ms and ended with its answer at "
+	  "40.0 ms\n" },
+	{ "of a program of another's the program tells", "ledger",
+	  "1:run.begin:g1 30:begin:g2 90:end:g2 95:complete.ok:g1",
+	  "k, which g1 had, began at 1.00 ms and was given to another before "
+	  "its time at 30.0 ms\n"
+	  "k, which g2 had, began at 30.0 ms and ended with its program at "
+	  "90.0 ms\n" },
+	{ "what is not written yet is still had", "ledger",
+	  "1:run.begin:g1 20:begin:g1 40:end:g1",
+	  "k, which g1 had, began at 1.00 ms and goes on\n" },
+	{ "a program may outlive it", "ledger",
 	  "1:begin:g1 150:lease_expired_running:ledger 300:end:g1",
 	  "k, which g1 had, began at 1.00 ms and expired at 150.0 ms\n" },
 	{ "or die", "ledger", "1:begin:g1 30:exit:g1 200:begin:g2",
@@ -98,6 +129,10 @@ happen(struct history *h, int64_t t_ns, const char *word, const char *who)
 		e->ph = history_text(h, word);
 		e->gate = history_text(h, who);
 		e->id = "e1";
+		e->k = "k";
+	} else if (strchr(word, '.') != NULL) {
+		e = history_add(h, HISTORY_LABEL, t_ns, who);
+		e->label = history_text(h, word);
 		e->k = "k";
 	} else if (strcmp(word, "exit") == 0)
 		history_add(h, HISTORY_EXIT, t_ns, who)->wanted = true;
