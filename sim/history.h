@@ -275,10 +275,19 @@ int history_write(const struct history *, FILE *);
  * million events, or a line of more than 1 MiB.  Numbers are whole.  Vector
  * clocks are made anew.  Members have the names that they have here, but "e"
  * for kind, "t" for t_ns, "at" for label and "tok" for token; what is 0, false
- * or NULL (fault, retry_after_s: -1) is left out.
+ * or NULL (fault, retry_after_s: -1) is left out, but i, t and p never are.
  */
 int history_read(struct history *, FILE *, const char *name, char *wrong,
     size_t wrong_size);
+/*
+ * Can a run have had it (history_odd.c)?  0: yes.  Else the number of the line of
+ * a file in which it does not go with what stands before, and why: the head says
+ * which arbiter and which policies there were, in their own words; each try is
+ * sent once and then ends once at most; each run begins, commits and ends in this
+ * order, once; faults are the head's.  What a verdict is about is then there as
+ * often as it happened: of anything else none should be given.
+ */
+size_t history_odd(const struct history *, char *why, size_t why_size);
 
 /* For people: a line an event, aligned (history_say.c). */
 void history_say(const struct history *, FILE *);

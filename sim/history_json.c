@@ -140,11 +140,15 @@ get_event(struct reading *r, const json_t *line)
 	if (get_text(r, line, "e", &word) == -1 ||
 	    get_text(r, line, "p", &p) == -1 ||
 	    get_number(r, line, "t", 0, &t_ns) == -1 ||
-	    get_number(r, line, "i", (int64_t)r->h->n + 1, &i) == -1)
+	    get_number(r, line, "i", 0, &i) == -1)
 		return -1;
 	if (word == NULL || !history_kind_find(word, &kind))
 		return wrong(r, "there is no event \"%s\"",
 		    word != NULL ? word : "");
+	if (p == NULL || json_object_get(line, "t") == NULL ||
+	    json_object_get(line, "i") == NULL)
+		return wrong(r, "an event has \"i\", its number, \"t\", its "
+		    "time, and \"p\", whose it is");
 	if (i != (int64_t)r->h->n + 1)
 		return wrong(r, "\"i\" is %" PRId64 "; here it is %zu", i,
 		    r->h->n + 1);
@@ -153,7 +157,7 @@ get_event(struct reading *r, const json_t *line)
 	if (r->h->n >= HISTORY_EVENTS_MAX)
 		return wrong(r, "no history has more than %u events",
 		    HISTORY_EVENTS_MAX);
-	e = history_add(r->h, kind, t_ns, p != NULL ? p : "-");
+	e = history_add(r->h, kind, t_ns, p);
 	for (m = history_event_members(); m->name != NULL; m++)
 		if (get_member(r, line, m, e) == -1)
 			return -1;

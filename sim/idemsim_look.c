@@ -59,23 +59,41 @@ idemsim_explain(const struct idemsim_options *o)
 
 /* --- histories ------------------------------------------------------------ */
 
+/* Of one that no run can have had no verdict is given. */
+static int
+read_whole(FILE *file, const char *path, struct history *h)
+{
+	char wrong[400] = "", why[200];
+	size_t line;
+
+	if (history_read(h, file, path, wrong, sizeof wrong) != 0) {
+		fprintf(stderr, "idemsim: %s\n", wrong);
+		return -1;
+	}
+	line = history_odd(h, why, sizeof why);
+	if (line == 0)
+		return 0;
+	fprintf(stderr, "idemsim: %s:%zu: %s: no run has such a history\n",
+	    path, line, why);
+	history_free(h);
+	*h = (struct history){ .n = 0 };
+	return -1;
+}
+
 /* "-" is standard input. */
 static int
 read_history(const char *path, struct history *h)
 {
 	bool input = strcmp(path, "-") == 0;
 	FILE *file = input ? stdin : fopen(path, "re");
-	char wrong[400] = "";
-	int status = -1;
+	int status;
 
 	*h = (struct history){ .n = 0 };
 	if (file == NULL) {
 		fprintf(stderr, "idemsim: %s: %s\n", path, strerror(errno));
 		return -1;
 	}
-	status = history_read(h, file, path, wrong, sizeof wrong);
-	if (status != 0)
-		fprintf(stderr, "idemsim: %s\n", wrong);
+	status = read_whole(file, path, h);
 	if (!input)
 		fclose(file);
 	return status;

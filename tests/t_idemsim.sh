@@ -98,6 +98,14 @@ run 0 'a scenario is explained' explain good.lua
 has out 'all is well' 'an explanation has its name'
 run 64 'a history that is none is refused' check good.lua
 has out '^not ok 1 ' 'and is not ok'
+told=$src/tests/histories/told-apart.jsonl
+run 0 'one of a run is judged' check "$told"
+sed '/"e":"inv","a":1,/p' "$told" | awk '
+    NR > 1 { sub(/"i":[0-9]+/, "\"i\":" NR - 1) } { print }' >twice.jsonl
+run 64 'one that no run can have had is refused' check twice.jsonl
+has err '^idemsim: twice.jsonl:5: try 1 is sent twice: ' \
+    'and it is told where that shows'
+has out '^not ok 1 .* inconclusive' 'nothing is said of what it holds'
 run 64 'so is one that is not there' render none.jsonl
 run 64 'one history is drawn at a time' render
 sed 's/"live"/"model"/' good.lua >model.lua
