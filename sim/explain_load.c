@@ -8,6 +8,31 @@
 /* --- keys and retries ----------------------------------------------------- */
 
 static void
+say_source(struct explain_page *p, enum plan_source source, bool one)
+{
+	switch (source) {
+	case PLAN_READY:
+		return;
+	case PLAN_UUID:
+	case PLAN_BUSINESS:
+	case PLAN_COMPOSITE:
+		explain_say(p, ", made by the client in the style %s",
+		    plan_source_text(source));
+		return;
+	case PLAN_MINT:
+		explain_say(p, one ? ", a token that its first user asks the "
+		    "endpoint for" : ", tokens that their first users ask the "
+		    "endpoint for");
+		return;
+	case PLAN_FORM:
+		explain_say(p, one ? ", a token out of the form of a page, "
+		    "which is submitted" : ", tokens out of the forms of "
+		    "pages, which are submitted");
+		return;
+	}
+}
+
+static void
 say_keys(struct explain_page *p, const struct plan_keys *k)
 {
 	if (k->once)
@@ -20,6 +45,7 @@ say_keys(struct explain_page *p, const struct plan_keys *k)
 			explain_say(p, ", the first ones most (Zipf %g)",
 			    k->zipf);
 	}
+	say_source(p, k->source, !k->once && k->n == 1);
 	if (k->bodies > 1)
 		explain_say(p, ", in %s different bodies",
 		    explain_few(k->bodies));
@@ -89,15 +115,38 @@ say_retry(struct explain_page *p, const struct plan_retry *r, bool one)
 /* --- scripts -------------------------------------------------------------- */
 
 static void
+say_spoilt(struct explain_page *p, enum plan_spoilt spoilt)
+{
+	switch (spoilt) {
+	case PLAN_GOOD:
+		return;
+	case PLAN_FORGED:
+		explain_say(p, ", with a forged signature");
+		return;
+	case PLAN_UNISSUED:
+		explain_say(p, ", but with chance of its own, so that nobody "
+		    "has issued it");
+		return;
+	case PLAN_ELSEWHERE:
+		explain_say(p, ", but signed for another route");
+		return;
+	}
+}
+
+static void
 say_send(struct explain_page *p, const struct plan_send *s)
 {
 	size_t i;
 
-	explain_say(p, "%8s ms  %s sends ", explain_number(s->at_ms),
-	    s->client);
+	explain_say(p, "%8s ms  %s %s ", explain_number(s->at_ms), s->client,
+	    s->get ? s->source == PLAN_FORM ? "loads the page with" :
+	    "asks the endpoint for" : "sends");
 	if (s->method != NULL)
 		explain_say(p, "%s ", s->method);
 	explain_say(p, "%s", s->key != NULL ? s->key : "without a key");
+	if (!s->get)
+		say_source(p, s->source, true);
+	say_spoilt(p, s->spoilt);
 	if (s->gate >= 0)
 		explain_say(p, " to g%d", s->gate + 1);
 	if (s->body != NULL && *s->body != '\0')
@@ -147,7 +196,8 @@ say_closed(struct explain_page *p, const struct plan_load *l)
 	    one ? "s" : "", explain_few(l->requests_per_client),
 	    l->requests_per_client == 1 ? "" : "s", one ? "" : " each");
 	if (l->requests_per_client > 1)
-		explain_say(p, ", one after the other,");
+		explain_say(p, ", one after the other%s", l->keys.once ? "" :
+		    ",");
 	say_keys(p, &l->keys);
 	if (l->think_ms.kind != PLAN_CONST || l->think_ms.a > 0) {
 		explain_say(p, ", and pause for ");

@@ -49,9 +49,11 @@ struct history_stamp {	/* of a vector clock */
  * inv	a, k, f, to, client, nonce, audit, fresh, innocent; p is the client's
  *	lane.  k is of key and scope: requests whose method differs have keys
  *	of different names.  f is of all that the fingerprint is of.  `to` is
- *	an instance: "g1".
+ *	an instance: "g1".  Of one that asks for a token: get, what (the key
+ *	that it is to be); no k and f.
  * ret	a, class, how, status, mark, why, d, says_*, length_met, retry_after_s,
- *	and of its inv: k, f, to.  source: from the instance's log, later.
+ *	and of its inv: k, f, to, get, what.  source: from the instance's log,
+ *	later.
  * send	when a command leaves an instance: p "g1", to "a", m, cmd, script, k
  *	and token if they are known, fate.  Of a server's reply nothing is sent.
  * recv	p a server: the command (same m) was passed on to it just now.  Needed
@@ -112,6 +114,8 @@ struct history_event {
 	bool audit;		/* inv: by the simulator itself, after quiet */
 	bool fresh;		/* inv: of a key of which nobody has heard */
 	bool innocent;		/* inv: of a load that is not in the storm */
+	const char *get;	/* inv, ret: a token was asked for: "mint",
+				   "form" */
 
 	/* ret, log: */
 	enum outcome class;	/* ret */
@@ -155,7 +159,8 @@ struct history_event {
 	int fault;		/* the action's id; -1: none */
 	int64_t by_ms;		/* fault: so far a clock was set; 0: not said */
 	bool wanted;		/* exit: the plan had to do with it */
-	const char *what;	/* in words: fault, exit, note, log ("two-runs",
+	const char *what;	/* inv, ret: which token; else in words: fault,
+				   exit, note, log ("two-runs",
 				   "unprotected", "request"); ledger, store: the
 				   state of the record at the end ("completed",
 				   "unknown", "in progress", "absent",

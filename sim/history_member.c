@@ -17,6 +17,7 @@ static const struct history_member of_event[] = {
 	AT(FLAG, "audit", audit, 0),
 	AT(FLAG, "fresh", fresh, 0),
 	AT(FLAG, "innocent", innocent, 0),
+	AT(TEXT, "get", get, 0),
 	AT(INT, "status", status, 0),
 	AT(TEXT, "mark", mark, 0),
 	AT(TEXT, "source", source, 0),

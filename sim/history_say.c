@@ -45,7 +45,11 @@ static void
 on_inv(struct saying *s, const struct history_event *e)
 {
 	add(s, "%s -> %s", e->p, e->to != NULL ? e->to : "?");
-	add(s, " %s", e->k != NULL ? e->k : "without a key");
+	if (e->get != NULL)
+		add(s, " asks for a token (%s), to be %s", e->get,
+		    e->what != NULL ? e->what : "a key");
+	else
+		add(s, " %s", e->k != NULL ? e->k : "without a key");
 	try(s, e);
 	if (e->audit || e->fresh)
 		add(s, ", %s", e->fresh ? "a fresh key" : "to look");
@@ -64,7 +68,9 @@ on_ret(struct saying *s, const struct history_event *e)
 		    outcome_end_text(e->how));
 	add(s, "= %s", outcome_text(e->class));
 	try(s, e);
-	if (e->d != NULL)
+	if (e->get != NULL && e->class == OUTCOME_OK)
+		add(s, ", has the token %s", e->what != NULL ? e->what : "?");
+	else if (e->d != NULL)
 		add(s, ", answer %.8s", e->d);
 	if (e->says_effect != NULL)
 		add(s, " of %s", e->says_effect);

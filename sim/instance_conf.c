@@ -258,6 +258,32 @@ redis(struct idem_buf *out, const struct instance_spec *spec)
 	idem_buf_text(out, "}\n");
 }
 
+static void
+tokens(struct idem_buf *out, const struct instance_spec *spec)
+{
+	field(out, "tokens = { ", "keys", spec->token_keys, "");
+	words(out, spec->plan, "tokens", ", ", "");
+	idem_buf_text(out, " }\n");
+}
+
+/* Is a key of the plan's in a form? */
+static bool
+has_form(const struct plan *plan)
+{
+	const struct plan_load *l;
+	size_t i, j;
+
+	for (i = 0; i < plan->loads_n; i++) {
+		l = &plan->loads[i];
+		if (l->keys.source == PLAN_FORM)
+			return true;
+		for (j = 0; j < l->sends_n; j++)
+			if (l->sends[j].source == PLAN_FORM)
+				return true;
+	}
+	return false;
+}
+
 /* Whose files they are: one ledger is one host's, and so is its run folder. */
 static void
 stores(struct idem_buf *out, const struct instance_spec *spec)
@@ -275,7 +301,7 @@ stores(struct idem_buf *out, const struct instance_spec *spec)
 	}
 	redis(out, spec);
 	if (spec->token_keys != NULL && spec->plan->gates.arbiter == PLAN_TOKEN)
-		field(out, "tokens = { ", "keys", spec->token_keys, " }\n");
+		tokens(out, spec);
 }
 
 /* A simulator's run is short, and its disk is not ours to judge. */
@@ -309,6 +335,8 @@ instance_conf(const struct instance_spec *spec, unsigned life,
 	field(out, "  ", "path", ROUTE, ",\n");
 	methods(out, spec->plan);
 	field(out, "  ", "arbiter", arbiter(spec->plan->gates.arbiter), ",\n");
+	if (has_form(spec->plan))
+		idem_buf_text(out, "  form_token = true,\n");
 	words(out, spec->plan, "route", "  ", ",\n");
 	program(out, spec, life);
 	idem_buf_text(out, "}\n");

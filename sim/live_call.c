@@ -4,8 +4,6 @@
 #include <string.h>
 #include <unistd.h>
 
-#define PATH "/order"
-
 /* --- it goes out ---------------------------------------------------------- */
 
 static const char **
@@ -19,7 +17,7 @@ params_of(struct live *l, const struct load_try *try)
 	if (try->nonce != NULL)
 		p[n++] = arena_format(&l->arena, "HTTP_X_SIM_NONCE=%s",
 		    try->nonce);
-	if (try->key != NULL)
+	if (try->key != NULL && !try->asks)
 		p[n++] = arena_format(&l->arena, "HTTP_X_SIM_KEY=%s",
 		    try->k);
 	return p;
@@ -84,28 +82,15 @@ line_of(struct live *l, const struct load_try *try)
 	return &line->fd;
 }
 
-void
-live_call_begin(struct live *l, const struct load_try *try)
+static void
+fill_in(struct live *l, const struct load_try *try, struct live_call *c)
 {
-	struct live_gate *g = &l->cast->gates[try->gate];
-	struct live_call *c = arena_get(&l->arena, sizeof *c);
+	const struct live_key *key = NULL;
 
-	*c = (struct live_call){
-		.a = try->a, .gate = try->gate,
-		.key = history_text(l->h, try->k),
-		.call = {
-			.socket = g->instance.socket, .http = g->instance.http,
-			.method = try->method != NULL ? try->method : "POST",
-			.path = PATH, .program = l->cast->program,
-			.key = try->key != NULL ? live_key_of(l, try->k,
-			    try->key, try->method)->sent : NULL,
-			.params = params_of(l, try),
-			.timeout_ms = try->timeout_ms,
-			.give_up_ms = try->give_up_ms,
-			.slow_bytes = try->slow_bytes,
-			.done = came_back, .arg = c
-		}
-	};
+	c->key = history_text(l->h, try->k);
+	l->last_key[try->gate] = c->key;
+	if (try->key != NULL)
+		key = live_key_of(l, try);
 	if (try->body != NULL)
 		c->call.body = idem_bytes_text(arena_text(&l->arena,
 		    try->body));
@@ -115,8 +100,38 @@ live_call_begin(struct live *l, const struct load_try *try)
 		if (try->send->kept)
 			c->call.kept = line_of(l, try);
 	}
+	if (key != NULL && try->source == PLAN_FORM)
+		live_token_submit(l, &c->call, key->sent);
+	else if (key != NULL)
+		c->call.key = key->sent;
+}
+
+void
+live_call_begin(struct live *l, const struct load_try *try)
+{
+	struct live_gate *g = &l->cast->gates[try->gate];
+	struct live_call *c = arena_get(&l->arena, sizeof *c);
+
+	*c = (struct live_call){
+		.a = try->a, .gate = try->gate,
+		.call = {
+			.socket = g->instance.socket, .http = g->instance.http,
+			.method = try->method != NULL ? try->method : "POST",
+			.path = LIVE_ROUTE, .program = l->cast->program,
+			.params = params_of(l, try),
+			.timeout_ms = try->timeout_ms,
+			.give_up_ms = try->give_up_ms,
+			.slow_bytes = try->slow_bytes,
+			.done = came_back, .arg = c
+		}
+	};
+	if (try->asks) {
+		c->token = arena_text(&l->arena, try->key);
+		c->source = try->source;
+		live_token_ask(l, try, &c->call);
+	} else
+		fill_in(l, try, c);
 	remember(l, try);
-	l->last_key[try->gate] = c->key;
 	put_in(l, c);
 	call_start(l->cast->loop, &c->call);
 	if (c->call.again)
@@ -141,6 +156,18 @@ is_our_own(const char *why)
 	return false;
 }
 
+/* The answer to who asked for a token has it. */
+static bool
+took_token(struct live *l, struct live_call *c)
+{
+	const char *token = c->token != NULL ? live_token_got(l, c->source,
+	    &c->call) : NULL;
+
+	if (token != NULL)
+		live_key_bind(l, c->token, token);
+	return token != NULL;
+}
+
 static void
 told(struct live *l, struct live_call *c)
 {
@@ -152,7 +179,8 @@ told(struct live *l, struct live_call *c)
 		.says_nonce = c->call.says_nonce,
 		.says_effect = c->call.says_effect,
 		.length_met = c->call.length_met,
-		.retry_after_s = c->call.retry_after_s
+		.retry_after_s = c->call.retry_after_s,
+		.got = took_token(l, c)
 	};
 
 	if (is_our_own(c->call.why))

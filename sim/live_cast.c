@@ -64,10 +64,7 @@ tokens_write(struct live_cast *cast)
 		return 0;
 	snprintf(cast->tokens, sizeof cast->tokens, "%.100s/token.keys",
 	    cast->folder);
-	/* Of no use anywhere else. */
-	return live_file_write(cast->tokens, "sim "
-	    "00112233445566778899aabbccddeeff00112233445566778899aabbccddeeff"
-	    "\n");
+	return live_file_write(cast->tokens, LIVE_TOKEN_KEYS);
 }
 
 int

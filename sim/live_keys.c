@@ -12,15 +12,22 @@
 static size_t
 wanted_by(const struct plan_load *load)
 {
-	size_t n = load->kind == PLAN_SCRIPT ? load->sends_n : load->keys.n;
+	size_t n = load->keys.n, i;
 
+	if (load->kind == PLAN_SCRIPT) {
+		for (i = n = 0; i < load->sends_n; i++)
+			n += load->sends[i].source == PLAN_READY;
+		return n;
+	}
+	if (load->keys.source != PLAN_READY)
+		return 0;
 	if (load->keys.once && load->kind == PLAN_CLOSED)
 		n = load->clients * load->requests_per_client;
 	if (load->keys.once && load->kind == PLAN_STORM)
 		n = load->clients;
 	if (load->keys.once && load->kind == PLAN_OPEN)
 		n = (size_t)(2 * load->rate * (double)load->for_ms / 1000) + 10;
-	if (load->kind != PLAN_SCRIPT && load->retry.rotate)
+	if (load->retry.rotate)
 		n *= load->retry.max;
 	return n;
 }
@@ -121,11 +128,6 @@ sent_stored(const struct live *l, const char *sent, const char *method,
 static const char *
 token_of(struct live *l, const char *name)
 {
-	size_t i;
-
-	for (i = 0; i < l->keys_n; i++)
-		if (strcmp(l->keys[i].name, name) == 0)
-			return l->keys[i].sent;
 	if (l->tokens_used < l->tokens_n)
 		return l->tokens[l->tokens_used++];
 	live_cut(l, "more keys were wanted than the %zu tokens that were "
@@ -133,40 +135,86 @@ token_of(struct live *l, const char *name)
 	return quoted(l, name);
 }
 
-static void
-make(struct live *l, struct live_key *k, const char *name, const char *key,
-    const char *method)
+static struct live_key *
+find(struct live *l, const char *name)
 {
-	bool token = l->plan->gates.arbiter == PLAN_TOKEN;
-	struct idem_digest digest;
-
-	k->sent = token ? token_of(l, name) : quoted(l, key);
-	k->name = history_text(l->h, name);
-	if (token ? token_stored(k->sent, &digest) :
-	    sent_stored(l, k->sent, method, &digest))
-		idem_hex(digest.at, sizeof digest.at, k->hex);
-}
-
-const struct live_key *
-live_key_of(struct live *l, const char *name, const char *key,
-    const char *method)
-{
-	struct live_key made = { .name = NULL }, *k;
 	size_t i;
 
 	for (i = 0; i < l->keys_n; i++)
 		if (strcmp(l->keys[i].name, name) == 0)
 			return &l->keys[i];
-	make(l, &made, name, key, method);
-	k = arena_more(&l->arena, &l->keys, &l->keys_n, sizeof *k);
-	*k = made;
+	return NULL;
+}
+
+/* In place of what an action has made of the name before. */
+static struct live_key *
+put(struct live *l, const char *name, const char *sent, const char *method)
+{
+	bool token = l->plan->gates.arbiter == PLAN_TOKEN;
+	struct live_key *k = find(l, name);
+	struct idem_digest digest;
+
+	if (k == NULL)
+		k = arena_more(&l->arena, &l->keys, &l->keys_n, sizeof *k);
+	*k = (struct live_key){ .name = history_text(l->h, name),
+	    .sent = sent };
+	if (token ? token_stored(sent, &digest) :
+	    sent_stored(l, sent, method, &digest))
+		idem_hex(digest.at, sizeof digest.at, k->hex);
 	return k;
+}
+
+/* A token that was asked for is there by now: it was bound. */
+static const char *
+made(struct live *l, const struct load_try *try)
+{
+	const char *id = try->key, *text;
+
+	switch (try->source) {
+	case PLAN_UUID:
+	case PLAN_BUSINESS:
+	case PLAN_COMPOSITE:
+		if (l->plan->handler.business_id != NULL)
+			id = l->plan->handler.business_id;
+		text = live_token_style(l, try->source, id);
+		return text != NULL ? text : quoted(l, try->key);
+	case PLAN_READY:
+	case PLAN_MINT:
+	case PLAN_FORM:
+		break;
+	}
+	return l->plan->gates.arbiter == PLAN_TOKEN ? token_of(l, try->k) :
+	    quoted(l, try->key);
+}
+
+const struct live_key *
+live_key_of(struct live *l, const struct load_try *try)
+{
+	const struct live_key *k = find(l, try->k);
+	struct load_try good = *try;
+	const char *text;
+
+	if (k != NULL)
+		return k;
+	if (try->spoilt == PLAN_GOOD)
+		return put(l, try->k, made(l, try), try->method);
+	good.k = try->key;
+	good.spoilt = PLAN_GOOD;
+	text = live_token_spoil(l, live_key_of(l, &good)->sent, try->spoilt);
+	return put(l, try->k, text != NULL ? text : "\"\"", try->method);
 }
 
 const struct live_key *
 live_key_named(struct live *l, const char *name)
 {
-	return live_key_of(l, name, name, "POST");
+	return live_key_of(l, &(struct load_try){ .k = name, .key = name,
+	    .method = "POST" });
+}
+
+void
+live_key_bind(struct live *l, const char *name, const char *token)
+{
+	(void)put(l, name, token, "POST");
 }
 
 const struct live_key *

@@ -163,6 +163,8 @@ struct live_stop {
 	const char *label, *key;
 };
 
+#define LIVE_ROUTE "/order"	/* where the program is (instance_conf.c) */
+
 struct live_call {
 	struct call call;
 	struct live *of;
@@ -170,6 +172,8 @@ struct live_call {
 	struct live_call *later;	/* of those that came back */
 	int a, gate;
 	const char *key;
+	enum plan_source source;	/* of the token that is asked for */
+	const char *token;	/* which key it is to be; NULL: none is */
 	bool over;
 };
 
@@ -202,6 +206,7 @@ struct live {
 	size_t keys_n;
 	const char **tokens;	/* minted before the first request */
 	size_t tokens_n, tokens_used;
+	uint64_t made;		/* keys in a style */
 	struct live_rule *rules;
 	size_t rules_n;
 	struct live_due *due;
@@ -297,16 +302,35 @@ int live_folder_keep(const char *from, const char *to);
 /* Where keys are tokens: so many, for those who come next.  -1, and it is cut:
    they cannot be minted. */
 int live_keys_mint(struct live *, size_t n);
-/* By the history's name; it is made if nobody has sent it: of that symbolic key
-   with that method, or of the name itself with POST. */
-const struct live_key *live_key_of(struct live *, const char *name,
-    const char *key, const char *method);
+/* That of a try; it is made if nobody has sent it. */
+const struct live_key *live_key_of(struct live *, const struct load_try *);
+/* By the history's name; else of that name, sent with POST. */
 const struct live_key *live_key_named(struct live *, const char *name);
 /* By at least the first 8 digits of a store key; NULL: nobody's. */
 const struct live_key *live_key_stored(const struct live *, const char *hex,
     size_t len);
-/* How many tokens a plan wants, at most. */
+/* It is that token from now on. */
+void live_key_bind(struct live *, const char *name, const char *token);
+/* How many tokens a plan wants before it begins, at most. */
 size_t live_keys_wanted(const struct plan *);
+
+/* --- tokens (live_token.c) ------------------------------------------------ */
+
+/* What signs them: of no use anywhere else. */
+#define LIVE_TOKEN_KEYS "sim 00112233445566778899aabbccddeeff" \
+	"00112233445566778899aabbccddeeff\n"
+
+/* The request of who asks for one: the endpoint, or the page with the form. */
+void live_token_ask(struct live *, const struct load_try *, struct call *);
+/* The one that its answer has; NULL: none. */
+const char *live_token_got(struct live *, enum plan_source, const struct call *);
+/* The form, submitted. */
+void live_token_submit(struct live *, struct call *, const char *token);
+/* In its place; NULL, and it is cut: it is none, or cannot be made. */
+const char *live_token_spoil(struct live *, const char *token,
+    enum plan_spoilt);
+/* What a client makes for itself; NULL, and it is cut. */
+const char *live_token_style(struct live *, enum plan_source, const char *id);
 
 /* --- tries (live_call.c) -------------------------------------------------- */
 

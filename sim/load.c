@@ -33,6 +33,8 @@ has_a_time(const struct load *l, const struct load_due *due)
 	const struct plan_load *load;
 	const struct load_request *r;
 
+	if (due->what == LOAD_TOKEN)
+		return false;	/* those that wait for it are counted */
 	if (due->what == LOAD_REQUEST) {
 		r = &l->requests[due->which];
 		return r->send != NULL && r->retry.tries == 0 && !r->audit;
@@ -48,6 +50,7 @@ load_stop(struct load *l)
 
 	for (i = 0; i < l->due.n; i++)
 		l->unsent += has_a_time(l, &l->due.at[i]);
+	l->unsent += load_token_unsent(l);
 	l->stopped = true;
 	l->due.n = 0;
 }

@@ -18,6 +18,9 @@
  * after its highest "cN", in the order of the loads; each request of an open
  * load is a client's of its own.  Client cN is at gate ((N-1) mod n)+1, and
  * after a reset or a refusal there at the next one.
+ *
+ * A token that a client has to ask for is asked for by who first wants to send
+ * it, again and again until it is there; whoever else wants to send it waits.
  */
 struct load;
 
@@ -28,7 +31,12 @@ struct load_try {
 	const char *client_name;	/* "c1" */
 	const char *key;	/* symbolic; NULL: none */
 	const char *k;		/* what a history calls it: "k", and "k.PUT"
-				   where another method makes another key */
+				   where another method makes another key;
+				   "k.forged" */
+	enum plan_source source;	/* of the key */
+	enum plan_spoilt spoilt;
+	bool asks;		/* for a token, to be this key from now on:
+				   there is nothing else to send */
 	const char *body;	/* text; equal bodies are equal texts */
 	const char *nonce;
 	int gate;		/* index: where it goes */
@@ -45,6 +53,7 @@ struct load_answer {
 	const char *says_key, *says_nonce, *says_effect;
 	bool length_met;
 	int64_t retry_after_s;
+	bool got;		/* of one that asks: the world has the token */
 };
 
 struct load_world {
@@ -55,7 +64,8 @@ struct load_world {
 	void (*wake)(void *arg, int64_t at_ns);	/* then load_turn; replaces
 						   what was asked before */
 	void (*ended)(void *arg, int a);	/* a ret was written: its i is
-						   the history's last */
+						   the history's last; not of
+						   one that asks */
 	void *arg;
 };
 

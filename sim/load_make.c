@@ -67,6 +67,7 @@ add_sends(struct load *l, const struct plan_load *load)
 			client = load_client_add(l, send->client, load, NULL);
 		request = (struct load_request){
 			.client = client, .key = send->key, .send = send,
+			.source = send->source,
 			.body = send->body != NULL ? send->body : "",
 			.gate = send->gate
 		};

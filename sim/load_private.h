@@ -13,7 +13,8 @@
 
 enum load_what {
 	LOAD_CLIENT,		/* a client's next request */
-	LOAD_REQUEST		/* a request's next try */
+	LOAD_REQUEST,		/* a request's next try */
+	LOAD_TOKEN		/* a token that is to be asked for again */
 };
 
 struct load_due {
@@ -48,6 +49,7 @@ struct load_request {
 	size_t client;
 	const char *key;	/* NULL: none */
 	const char *k;		/* its name: of key and method */
+	enum plan_source source;	/* of the key */
 	const char *origin;	/* the key before it was rotated */
 	const char *body;	/* its text */
 	const char *f;		/* a name for all that is asked */
@@ -55,12 +57,22 @@ struct load_request {
 	int gate;		/* the only one; or PLAN_NONE */
 	struct retry retry;
 	bool audit, fresh;
+	size_t behind;		/* who waits for the token too: its number + 1;
+				   0: nobody */
+};
+
+/* A token that a client asks an instance for. */
+struct load_token {
+	size_t request;		/* for which it was asked for first */
+	size_t first, last;	/* requests that wait for it: number + 1 */
+	bool asked, had;
 };
 
 struct load_going {		/* a try, by a - 1 */
 	size_t request;
 	int gate;
 	bool under_way;
+	bool asks;		/* for the request's token */
 };
 
 struct load {
@@ -82,6 +94,9 @@ struct load {
 	size_t *first;		/* by key: the request that sent it first */
 	size_t first_n;
 	struct names bodies, questions;
+	struct names token_names;	/* their keys; numbers are theirs */
+	struct load_token *tokens;
+	size_t tokens_n;
 	size_t once, rotated;	/* keys that were made */
 	size_t audited;		/* keys, when the audit began */
 	int64_t until_ns;	/* of the audit */
@@ -98,6 +113,21 @@ void load_make(struct load *);	/* all clients, and what is known to come */
 void load_due_push(struct load *, int64_t at_ns, enum load_what,
     size_t which);
 void load_ask(struct load *);		/* to be woken, if there is a need */
+/* --- tries (load_turn.c) -------------------------------------------------- */
+
+/* asks: for the request's token, else it is sent. */
+void load_try_begin(struct load *, size_t request, bool asks);
+
+/* --- tokens (load_token.c) ------------------------------------------------ */
+
+/* The request's first try, or its next: at once, or when its token is there. */
+void load_token_begin(struct load *, size_t request);
+void load_token_ask(struct load *, size_t token);	/* once more */
+/* A try that asked for the request's token has ended. */
+void load_token_ended(struct load *, size_t request, bool got);
+/* Requests of scripts that wait for one, and were never sent. */
+size_t load_token_unsent(const struct load *);
+
 /* A copy; its key and what it asks get their names. */
 size_t load_request_add(struct load *, const struct load_request *);
 /* The request with which a client goes on. */

@@ -26,6 +26,9 @@ name_of_key(struct load *l, const struct load_request *r)
 {
 	const char *method = other_method(r);
 
+	if (r->send != NULL && r->send->spoilt != PLAN_GOOD)
+		return arena_format(&l->arena, "%s.%s", r->key,
+		    plan_spoilt_text(r->send->spoilt));
 	if (r->key == NULL || method == NULL || is_token(l))
 		return r->key;
 	return arena_format(&l->arena, "%s.%s", r->key, method);
@@ -62,6 +65,7 @@ load_request_add(struct load *l, const struct load_request *request)
 	    &l->requests_n, sizeof *l->requests);
 
 	*r = *request;
+	r->behind = 0;
 	r->k = name_of_key(l, r);
 	body = names_add(&l->bodies, &l->arena, r->body);
 	r->body = l->bodies.at[body];
@@ -100,7 +104,7 @@ load_request_next(struct load *l, size_t client)
 	struct load_client *c = &l->clients[client];
 	struct load_request request = {
 		.client = client, .gate = PLAN_NONE,
-		.key = choose_key(l, c)
+		.key = choose_key(l, c), .source = c->load->keys.source
 	};
 
 	c->left--;

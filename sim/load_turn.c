@@ -101,14 +101,19 @@ add_event(struct load *l, enum history_kind kind, int a)
 	snprintf(gate, sizeof gate, "g%d", try->gate + 1);
 	ev->a = a;
 	ev->client = history_text(l->history, client);
+	ev->to = history_text(l->history, gate);
+	if (try->asks) {
+		ev->get = plan_source_text(r->source);
+		ev->what = history_text(l->history, r->key);
+		return ev;
+	}
 	ev->k = r->k != NULL ? history_text(l->history, r->k) : NULL;
 	ev->f = r->f;
-	ev->to = history_text(l->history, gate);
 	return ev;
 }
 
-static void
-begin_try(struct load *l, size_t request)
+void
+load_try_begin(struct load *l, size_t request, bool asks)
 {
 	const struct load_request *r = &l->requests[request];
 	struct load_client *c = &l->clients[r->client];
@@ -118,29 +123,34 @@ begin_try(struct load *l, size_t request)
 	struct history_event *ev;
 
 	try->request = request;
+	try->asks = asks;
 	try->gate = r->gate != PLAN_NONE ? r->gate : c->gate;
 	put_under_way(l, asked.a);
-	remember_key(l, request);
+	if (!asks)
+		remember_key(l, request);
 	asked.client = (unsigned)r->client;
 	asked.client_name = c->name;
 	asked.key = r->key;
 	asked.k = r->k;
+	asked.source = r->source;
+	asked.spoilt = r->send != NULL ? r->send->spoilt : PLAN_GOOD;
+	asked.asks = asks;
 	asked.body = r->body;
 	asked.gate = try->gate;
 	asked.send = r->send;
 	asked.method = r->send != NULL && r->send->method != NULL ?
 	    r->send->method : "POST";
 	asked.timeout_ms = timeout_ms(l, r);
-	asked.give_up_ms = r->send != NULL && !r->audit ?
+	asked.give_up_ms = r->send != NULL && !r->audit && !asks ?
 	    r->send->give_up_ms : 0;
-	asked.slow_bytes = r->send != NULL && !r->audit ?
+	asked.slow_bytes = r->send != NULL && !r->audit && !asks ?
 	    r->send->slow_bytes : 0;
 	asked.nonce = nonce(l, asked.a);
 	ev = add_event(l, HISTORY_INV, asked.a);
 	ev->nonce = asked.nonce;
 	ev->audit = r->audit;
 	ev->fresh = r->fresh;
-	ev->innocent = l->storm && c->load != NULL &&
+	ev->innocent = l->storm && !asks && c->load != NULL &&
 	    c->load->kind == PLAN_OPEN;
 	/* It may end before this returns. */
 	l->world.start(l->world.arg, &asked);
@@ -149,10 +159,12 @@ begin_try(struct load *l, size_t request)
 static void
 begin_due(struct load *l, const struct load_due *due)
 {
-	if (due->what == LOAD_REQUEST)
-		begin_try(l, due->which);
+	if (due->what == LOAD_TOKEN)
+		load_token_ask(l, due->which);
+	else if (due->what == LOAD_REQUEST)
+		load_token_begin(l, due->which);
 	else if (l->clients[due->which].left > 0)
-		begin_try(l, l->clients[due->which].load != NULL ?
+		load_token_begin(l, l->clients[due->which].load != NULL ?
 		    load_request_next(l, due->which) :
 		    load_audit_next(l, due->which));
 }
@@ -185,13 +197,22 @@ said(struct load *l, const char *text)
 	    history_text(l->history, text) : NULL;
 }
 
+/* No program ran for who asked for a token. */
+static enum outcome
+class_of(const struct history_event *ev, const struct load_answer *answer)
+{
+	if (ev->get == NULL || answer->end != OUTCOME_WHOLE)
+		return outcome_of(ev->k != NULL, answer->end, answer->status,
+		    answer->mark);
+	return answer->got ? OUTCOME_OK : OUTCOME_FAIL;
+}
+
 static enum outcome
 add_ret(struct load *l, int a, const struct load_answer *answer)
 {
 	struct history_event *ev = add_event(l, HISTORY_RET, a);
 
-	ev->class = outcome_of(ev->k != NULL, answer->end, answer->status,
-	    answer->mark);
+	ev->class = class_of(ev, answer);
 	ev->how = answer->end;
 	ev->status = answer->status;
 	ev->mark = said(l, answer->mark);
@@ -296,7 +317,11 @@ load_ended(struct load *l, int a, const struct load_answer *answer)
 	take_away(l, a);
 	class = add_ret(l, a, answer);
 	move_on(l, c, try, answer->end);
-	l->world.ended(l->world.arg, a);
-	decide(l, request, class, answer);
+	if (try->asks)
+		load_token_ended(l, request, class == OUTCOME_OK);
+	else {
+		l->world.ended(l->world.arg, a);
+		decide(l, request, class, answer);
+	}
 	load_ask(l);
 }

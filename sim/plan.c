@@ -46,6 +46,48 @@ plan_invariant_find(const char *name, enum plan_invariant *out)
 	return false;
 }
 
+const char *
+plan_source_text(enum plan_source source)
+{
+	switch (source) {
+	case PLAN_READY:
+		break;
+	case PLAN_UUID:
+		return "uuid";
+	case PLAN_BUSINESS:
+		return "business";
+	case PLAN_COMPOSITE:
+		return "composite";
+	case PLAN_MINT:
+		return "mint";
+	case PLAN_FORM:
+		return "form";
+	}
+	return "";
+}
+
+bool
+plan_source_asks(enum plan_source source)
+{
+	return source == PLAN_MINT || source == PLAN_FORM;
+}
+
+const char *
+plan_spoilt_text(enum plan_spoilt spoilt)
+{
+	switch (spoilt) {
+	case PLAN_GOOD:
+		break;
+	case PLAN_FORGED:
+		return "forged";
+	case PLAN_UNISSUED:
+		return "unissued";
+	case PLAN_ELSEWHERE:
+		return "elsewhere";
+	}
+	return "";
+}
+
 /* Those of idemd (lib/label.h), and effect.* of the program. */
 const char *const *
 plan_labels(void)

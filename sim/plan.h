@@ -82,7 +82,7 @@ struct plan_gates {
 
 /*
  * The words of `config`, in the order of the documentation; NULL ends them.
- * `where`: "route", "top", "redis" (of the shared one or the cache).
+ * `where`: "route", "top", "redis" (of the shared one or the cache), "tokens".
  * `kind`: "time", "size", "number", "word", "flag".
  */
 struct plan_config_word {
@@ -131,12 +131,36 @@ struct plan_handler {
 
 /* --- load ----------------------------------------------------------------- */
 
+/* Who makes a key, and what it is. */
+enum plan_source {
+	PLAN_READY,		/* it is there when the run begins: a text, or
+				   of arbiter token a token */
+	PLAN_UUID, PLAN_BUSINESS, PLAN_COMPOSITE,	/* its client makes it,
+				   before it is first sent, in that style */
+	PLAN_MINT,		/* a token: its client asks the endpoint */
+	PLAN_FORM		/* a token: its client takes it out of the form
+				   of a page, and submits that form */
+};
+/* Its first user has to ask an instance for it. */
+bool plan_source_asks(enum plan_source);
+const char *plan_source_text(enum plan_source);	/* "mint"; "": READY */
+
+/* What is sent instead of a token. */
+enum plan_spoilt {
+	PLAN_GOOD,
+	PLAN_FORGED,		/* its signature is another's */
+	PLAN_UNISSUED,		/* it is signed, and nobody has issued it */
+	PLAN_ELSEWHERE		/* it is signed, for another route */
+};
+const char *plan_spoilt_text(enum plan_spoilt);	/* "forged"; "": GOOD */
+
 struct plan_keys {
 	size_t n;
 	double zipf;		/* exponent; 0: all alike */
 	bool once;		/* each request has a key of its own */
 	size_t bodies;		/* variants of the body a key is sent with; 0
 				   and 1: one */
+	enum plan_source source;
 };
 
 enum plan_backoff { PLAN_BACKOFF_NONE, PLAN_BACKOFF_CONST, PLAN_BACKOFF_EXP };
@@ -166,6 +190,10 @@ struct plan_send {
 	int64_t at_ms;
 	const char *client;	/* "c1" */
 	const char *key;	/* NULL: without one */
+	enum plan_source source;	/* the same for all of a key */
+	enum plan_spoilt spoilt;
+	bool get;		/* the token is asked for, if nobody has yet,
+				   and not sent */
 	const char *body;	/* NULL: "" */
 	int gate;		/* index, or PLAN_NONE: where the client is */
 	const char *method;	/* NULL: POST */

@@ -53,6 +53,7 @@ static const struct plan_config_word words[] = {
 	{ "look", "redis", "look", "time", 1, CALL, NULL },
 	{ "probe_every", "redis", "probe", "time", 10, RUN, NULL },
 	{ "answer_max", "redis", "answer_max", "size", 0, 32 * MIB, NULL },
+	{ "token_life", "tokens", "life", "time", 1000, KEPT, NULL },
 	{ NULL, NULL, NULL, NULL, 0, 0, NULL }
 };
 

@@ -137,6 +137,9 @@ add_send(struct idem_hash *h, const struct plan_send *s)
 	add(h, s->at_ms);
 	add_text(h, s->client);
 	add_text(h, s->key);
+	add(h, s->source);
+	add(h, s->spoilt);
+	add(h, s->get);
 	add_text(h, s->body);
 	add(h, s->gate);
 	add_text(h, s->method);
@@ -158,6 +161,7 @@ add_load(struct idem_hash *h, const struct plan_load *l)
 	add_real(h, l->keys.zipf);
 	add(h, l->keys.once);
 	add(h, (int64_t)l->keys.bodies);
+	add(h, l->keys.source);
 	add_retry(h, &l->retry);
 	add(h, (int64_t)l->requests_per_client);
 	add_dist(h, &l->think_ms);

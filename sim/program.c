@@ -25,6 +25,9 @@
  *
  * IDEMSIM_OUTPUT is a text that it says besides, in which {effect_id}, {key},
  * {attempt}, {try} and {nonce} stand for what they name.
+ *
+ * GET with the query "form" is answered with a page that has a form, and noted
+ * nowhere: nothing is done.
  */
 #include <errno.h>
 #include <fcntl.h>
@@ -524,6 +527,25 @@ answer(const struct program *p)
 	free(text);
 }
 
+/* Who asks for the form asks for nothing to be done, so nothing is noted. */
+static void
+show_form(void)
+{
+	static const char page[] = "Status: 200 OK\r\n"
+	    "Content-Type: text/html\r\n\r\n"
+	    "<!DOCTYPE html>\n<title>An order</title>\n"
+	    "<form method=\"post\" action=\"/order\">"
+	    "<input name=\"item\"></form>\n";
+	const char *method = getenv("REQUEST_METHOD");
+	const char *query = getenv("QUERY_STRING");
+
+	if (method == NULL || query == NULL || strcmp(method, "GET") != 0 ||
+	    strcmp(query, "form") != 0)
+		return;
+	_exit(write(STDOUT_FILENO, page, sizeof page - 1) !=
+	    (ssize_t)sizeof page - 1);
+}
+
 static void
 have_effect(struct program *p)
 {
@@ -567,6 +589,7 @@ main(void)
 {
 	struct program p = { .journal = -1 };
 
+	show_form();
 	begin(&p);
 	read_body();
 	have_effect(&p);

@@ -97,6 +97,9 @@ check_word(const struct scenario_at *at, const struct plan_pair *pair)
 	    strcmp(w->name, "scheme") == 0))
 		scenario_wrong(at, w->name, "it is of arbiter = \"redis\" "
 		    "only; leave it out");
+	if (g->arbiter != PLAN_TOKEN && strcmp(w->where, "tokens") == 0)
+		scenario_wrong(at, w->name, "there are none; say arbiter = "
+		    "\"token\", or leave it out");
 	if (g->store == PLAN_NONE && strcmp(w->where, "redis") == 0)
 		scenario_wrong(at, w->name, "the gates have no store; say "
 		    "store = \"a\", or leave it out");

@@ -124,6 +124,7 @@ keys(const struct scenario_at *at)
 		scenario_wrong(&options, "zipf", "each request has a key of "
 		    "its own; leave out once, or zipf");
 	k.bodies = (size_t)scenario_whole(&options, "bodies", 0, MANY, 0);
+	k.source = scenario_key_source(&options);
 	lua_settop(at->L, top);
 	return k;
 }
@@ -298,11 +299,18 @@ read_headers(const struct scenario_at *at, struct plan_send *s)
 }
 
 static void
+read_to(const struct scenario_at *at, struct plan_send *s)
+{
+	const char *to = scenario_text(at, "to", NULL);
+
+	s->gate = to != NULL ? scenario_gate(at, "to", to, false) : PLAN_NONE;
+}
+
+static void
 read_sent(const struct scenario_at *at, struct plan_send *s)
 {
-	const char *to;
-
-	scenario_fields(at, "key body to headers method connection");
+	scenario_fields(at, "key body to headers method connection from "
+	    "token");
 	s->key = scenario_text(at, "key", NULL);
 	check_key(at, s->key);
 	s->body = scenario_text(at, "body", NULL);
@@ -313,10 +321,20 @@ read_sent(const struct scenario_at *at, struct plan_send *s)
 	if (s->kept && at->plan->gates.lighttpd)
 		scenario_wrong(at, "connection", "lighttpd makes a new one for "
 		    "each request; leave out front, or connection");
-	s->gate = PLAN_NONE;
-	to = scenario_text(at, "to", NULL);
-	if (to != NULL)
-		s->gate = scenario_gate(at, "to", to, false);
+	read_to(at, s);
+	scenario_token(at, s);
+}
+
+/* A token that is asked for, and sent later. */
+static void
+read_get(const struct scenario_at *at, struct plan_send *s)
+{
+	scenario_fields(at, "key from to");
+	s->get = true;
+	s->key = scenario_text(at, "key", NULL);
+	check_line(at, "key", s->key);
+	read_to(at, s);
+	scenario_token_get(at, s);
 }
 
 static bool
@@ -327,12 +345,38 @@ is_client(const char *name)
 	    strlen(name) <= 6;
 }
 
+/* One of the two. */
+static void
+read_what(const struct scenario_at *at, struct plan_send *s)
+{
+	const char *field = scenario_has(at, "get") ? "get" : "send";
+	struct scenario_at what;
+
+	if (*field == 'g') {
+		lua_pop(at->L, 1);
+		if (scenario_has(at, "send"))
+			scenario_wrong(at, "send", "the token is asked for "
+			    "here; say what is sent in an element of its own");
+		if (s->give_up_ms > 0 || s->slow_bytes > 0)
+			scenario_wrong(at, s->give_up_ms > 0 ? "give_up" :
+			    "slow", "who asks for a token waits for it; leave "
+			    "it out");
+	}
+	if (!scenario_has(at, field))
+		scenario_wrong(at, "send", "it is missing; say send = { key = "
+		    "\"k\" }");
+	what = scenario_inside(at, field);
+	if (*field == 'g')
+		read_get(&what, s);
+	else
+		read_sent(&what, s);
+	lua_pop(at->L, 1);
+}
+
 static void
 read_send(const struct scenario_at *at, struct plan_send *s)
 {
-	struct scenario_at sent;
-
-	scenario_fields(at, "at client send timeout give_up slow");
+	scenario_fields(at, "at client send get timeout give_up slow");
 	s->line = at->place.line;
 	s->at_ms = scenario_ms(at, "at", 0);
 	s->client = scenario_text(at, "client", NULL);
@@ -348,12 +392,7 @@ read_send(const struct scenario_at *at, struct plan_send *s)
 		scenario_wrong(at, "give_up", "its timeout comes before; say "
 		    "less than that");
 	s->slow_bytes = (size_t)scenario_whole(at, "slow", 1, SLOW_MAX, 0);
-	if (!scenario_has(at, "send"))
-		scenario_wrong(at, "send", "it is missing; say send = { key = "
-		    "\"k\" }");
-	sent = scenario_inside(at, "send");
-	read_sent(&sent, s);
-	lua_pop(at->L, 1);
+	read_what(at, s);
 }
 
 static void
@@ -376,6 +415,7 @@ script(const struct scenario_at *list, struct plan_load *l)
 		read_send(&one, &all[i]);
 		lua_pop(list->L, 1);
 	}
+	scenario_token_script(list, all, l->sends_n);
 	l->sends = all;
 }
 
@@ -479,4 +519,5 @@ scenario_load(const struct scenario_at *at)
 	at->plan->loads = all;
 	at->plan->loads_n = n;
 	lua_pop(at->L, 1);
+	scenario_token_loads(at, all, n);
 }

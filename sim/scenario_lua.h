@@ -29,6 +29,7 @@
  *	scenario_config.c	... how it is configured
  *	scenario_names.c	... what it is called
  *	scenario_load.c		... what clients do
+ *	scenario_token.c	... who makes their keys
  *	scenario_handler.c	... and the program
  *	scenario_trigger.c	... when something goes wrong
  *	scenario_action.c	... and what
@@ -282,6 +283,16 @@ void scenario_topology(const struct scenario_at *);
 void scenario_config(const struct scenario_at *gates);
 void scenario_handler(const struct scenario_at *);
 void scenario_load(const struct scenario_at *);
+/* Of `from`: where a key comes from; READY if it is not said. */
+enum plan_source scenario_key_source(const struct scenario_at *);
+/* Of a request of a script: `from` and `token`; and where a token is asked for.
+   Its other words are read. */
+void scenario_token(const struct scenario_at *, struct plan_send *);
+void scenario_token_get(const struct scenario_at *, struct plan_send *);
+void scenario_token_script(const struct scenario_at *list, struct plan_send *,
+    size_t n);
+void scenario_token_loads(const struct scenario_at *, const struct plan_load *,
+    size_t n);
 void scenario_faults(const struct scenario_at *);
 void scenario_expect(const struct scenario_at *);
 /* false: it says none. */

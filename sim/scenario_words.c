@@ -42,7 +42,7 @@ static const struct scenario_word words[] = {
 	{ "script", SCENARIO_LOAD, PLAN_SCRIPT, "t", " { { at = 0, client = "
 	  "\"c1\", send = { key = \"k\" } } }", NULL },
 	{ "keys", SCENARIO_KEYS, 0, "t", " { n = 8, zipf = 1.1 }",
-	  "n zipf once bodies" },
+	  "n zipf once bodies from" },
 	{ "retry", SCENARIO_RETRY, 0, "t", " { max = 6, timeout = "
 	  "sim.const(400), on = { \"timeout\" } }", "max timeout backoff base "
 	  "cap jitter on key honour_retry_after" },

@@ -97,6 +97,7 @@ start(void *arg, const struct load_try *try)
 		.key = try->key, .body = try->body, .nonce = try->nonce,
 		.method = try->method, .send = try->send,
 		.timeout_ms = try->timeout_ms, .give_up_ms = try->give_up_ms,
+		.asks = try->asks,
 		.ended_at = -1
 	};
 	after_ns = t->answer(t, &t->tries[t->n - 1], &due.answer);
@@ -176,9 +177,10 @@ toy_said(struct toy *t, int from)
 	size_t i;
 
 	for (i = (size_t)from - 1; i < t->n; i++)
-		said = arena_format(&t->h.arena, "%s%s%d:%s>g%d %s@%" PRId64,
+		said = arena_format(&t->h.arena, "%s%s%d:%s>g%d %s%s@%" PRId64,
 		    said, *said != '\0' ? " " : "", t->tries[i].a,
 		    t->tries[i].name, t->tries[i].gate + 1,
+		    t->tries[i].asks ? "?" : "",
 		    t->tries[i].key != NULL ? t->tries[i].key : "-",
 		    t->tries[i].at_ns / TOY_MS);
 	return said;

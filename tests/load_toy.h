@@ -15,6 +15,7 @@ struct toy_try {		/* as it was asked for */
 	const char *name, *key, *body, *nonce, *method;
 	const struct plan_send *send;
 	int64_t timeout_ms, give_up_ms;
+	bool asks;		/* for a token: "?k1" in toy_said */
 };
 
 struct toy {

@@ -32,6 +32,9 @@
 #define GATES(fields) TOP NAME LOAD EXPECT \
     "topology = { redis = { a = {} },\n" \
     "gates = {" fields "} } }"
+#define TOKENS(script) TOP NAME EXPECT "topology = { redis = { a = {} }, " \
+	"gates = { n = 2, arbiter = 'token', store = 'a' } },\n\n" \
+	"load = { sim.script { " script " } } }"	/* script: line 7 */
 #define EXPECTED(fields) TOP NAME TOPOLOGY LOAD "expect = {" fields "} }"
 #define HANDLER(fields) WITH("handler = sim.handler { " fields " }")
 

@@ -14,10 +14,13 @@ static const struct plan_pair many[] = {
 	{ "programs", "3" }, { "local_cache", "none" },
 	{ "reserve", "1MiB" }, { "lost_signal", "TERM" },
 	{ "store_timeout", "150ms" }, { "budget", "400ms" },
-	{ "probe_every", "300ms" }
+	{ "probe_every", "300ms" }, { "token_life", "2s" }
 };
 static const struct plan_send sends[] = {
 	{ .method = "PUT" }, { .method = "PUT" }, { .method = NULL }
+};
+static const struct plan_send forms[] = {
+	{ .key = "k" }, { .key = "l", .source = PLAN_FORM }
 };
 static const char *const sentinels[] = { "127.0.0.1:7", NULL };
 static const struct {
@@ -46,6 +49,9 @@ static const struct {
 	{ "tokens", PLAN_TOKEN, false, false, false, false,
 	  { "tokens = { keys = \"/f/keys\" }",
 	    "arbiter = \"token\"" }, "cache" },
+	{ "tokens, with more", PLAN_TOKEN, false, false, true, false,
+	  { "tokens = { keys = \"/f/keys\", life = \"2s\" }",
+	    "  form_token = true,\n" }, "cache = redis" },
 	{ "sentinels", PLAN_REDIS, false, false, false, true,
 	  { "sentinels = { \"127.0.0.1:7\", },\n"
 	    "  master = \"unix:/f/a\"" }, "url" },
@@ -55,14 +61,15 @@ static const struct {
 	    "service=uniform:1:2.5 output=70 length=1 status=201 "
 	    "exit=3 partial=9 seed=42 crash=after business=order_7 "
 	    "labels=claim.ok,effect.before",
-	    "IDEMSIM_STOPS = \"/f/stops\"" }, "nothing of this" }
+	    "IDEMSIM_STOPS = \"/f/stops\"" }, "form_token" }
 };
 
 static void
 test_row(size_t i)
 {
-	const struct plan_load load = { .kind = PLAN_SCRIPT, .sends = sends,
-		.sends_n = 3 };
+	bool form = rows[i].arbiter == PLAN_TOKEN && rows[i].configured;
+	const struct plan_load load = { .kind = PLAN_SCRIPT,
+		.sends = form ? forms : sends, .sends_n = form ? 2 : 3 };
 	struct plan plan = {
 		.loads = &load, .loads_n = 1,
 		.gates = { .arbiter = rows[i].arbiter, .store = 0,

@@ -189,6 +189,68 @@ static const struct mistake rows[] = {
 	{ "a method that is too long", TOP NAME TOPOLOGY EXPECT "load = { "
 	  "sim.script { { client = 'c1', send = { method = ('M'):rep(25) } } } "
 	  "} }", 7, { "method: 25 bytes", NULL } },
+	{ "a token where none are issued", TOP NAME TOPOLOGY EXPECT "load = { "
+	  "sim.script { { client = 'c1', send = { key = 'k', from = 'mint' } "
+	  "} } } }", 7, { "from: no tokens are issued", "arbiter = \"token\"" } },
+	{ "tokens in a load where none are issued", TOP NAME TOPOLOGY EXPECT
+	  "load = { sim.storm { clients = 1, keys = sim.keys {\nn = 1, from = "
+	  "'form' } } } }", 8, { "from: no tokens are issued", NULL } },
+	{ "a key of a client where they are", TOKENS("{ client = 'c1', send = {"
+	  "\nkey = 'k', from = 'uuid' } }"), 8, { "what a client makes is no "
+	  "key", "\"mint\" or \"form\"" } },
+	{ "a source that is none", TOKENS("{ client = 'c1', send = { key = 'k',"
+	  " from = 'endpoint' } }"), 7, { "from: \"endpoint\" is not one of",
+	  NULL } },
+	{ "a source of no key", TOKENS("{ client = 'c1', send = { from = "
+	  "'mint' } }"), 7, { "key: it is missing", "key = \"k\"" } },
+	{ "two sources of one key", TOKENS("{ client = 'c1', send = { key = 'k'"
+	  ", from = 'mint' } },\n{ client = 'c1', send = { key = 'k', from = "
+	  "'form' } }"), 7, { "k is from form here, and from mint elsewhere",
+	  NULL } },
+	{ "a form by another method", TOKENS("{ client = 'c1', send = { key = "
+	  "'k', from = 'form', method = 'PUT' } }"), 7, { "method: a form is "
+	  "sent with POST", NULL } },
+	{ "a form of another type", TOKENS("{ client = 'c1', get = { key = 'k',"
+	  " from = 'form' } },\n{ client = 'c1', send = { key = 'k', headers = "
+	  "{ ['content-type'] = 'a/b' } } }"), 8, { "headers: a form has a "
+	  "Content-Type of its own", NULL } },
+	{ "a token that is asked for and sent", TOKENS("{ client = 'c1', get = "
+	  "{ key = 'k', from = 'mint' }, send = { key = 'k' } }"), 7,
+	  { "send: the token is asked for here", NULL } },
+	{ "a token that is asked of nobody", TOKENS("{ client = 'c1', get = { "
+	  "key = 'k' } }"), 7, { "from: it says nobody to ask", NULL } },
+	{ "a token that is asked for with a body", TOKENS("{ client = 'c1', get "
+	  "= { key = 'k', from = 'mint', body = 'x' } }"), 7,
+	  { "there is no such field", NULL } },
+	{ "a client that goes away from a token", TOKENS("{ client = 'c1', "
+	  "give_up = 10, get = { key = 'k', from = 'mint' } }"), 7,
+	  { "give_up: who asks for a token waits", NULL } },
+	{ "a forged token where there are none", TOP NAME TOPOLOGY EXPECT
+	  "load = { sim.script { { client = 'c1', send = { key = 'k', token = "
+	  "'forged' } } } } }", 7, { "token: there are none", NULL } },
+	{ "a token in another way", TOKENS("{ client = 'c1', send = { key = 'k'"
+	  ", token = 'old' } }"), 7, { "token: \"old\" is not one of", NULL } },
+	{ "a forged token of none", TOKENS("{ client = 'c1', send = { token = "
+	  "'forged' } }"), 7, { "key: it is missing", NULL } },
+	{ "a business id with a colon", TOP NAME TOPOLOGY EXPECT "load = { "
+	  "sim.script { { client = 'c1', send = { key = 'a:b', from = "
+	  "'business' } } } } }", 7, { "key: \"a:b\" cannot be a business id",
+	  NULL } },
+	{ "k1 from two places", TOP NAME TOPOLOGY EXPECT "load = { sim.storm { "
+	  "clients = 1, keys = sim.keys { n = 1, from = 'uuid' } }, sim.storm {"
+	  " clients = 1, keys = sim.keys { n = 2 } } } }", 7,
+	  { "load: k1 is a key of two loads", NULL } },
+	{ "k2 of a script from another place", TOP NAME TOPOLOGY EXPECT "load ="
+	  " { sim.script { { client = 'c1', send = { key = 'k2' } } }, "
+	  "sim.storm { clients = 1, keys = sim.keys { n = 2, from = 'uuid' } } "
+	  "} }", 7, { "load: k2 is a key of a script", NULL } },
+	{ "a token's life where there are none", CONFIG("token_life = '2s'"),
+	  8, { "token_life: there are none", NULL } },
+	{ "a form of another's program", TOP NAME EXPECT "topology = { redis = "
+	  "{ a = {} }, gates = { arbiter = 'token', store = 'a' } }, handler = "
+	  "sim.handler { effect = 'external', command = '/bin/true' },\nload = "
+	  "{ sim.storm { clients = 1, keys = sim.keys { n = 1, from = 'form' } "
+	  "} } }", 6, { "from: the page is idemsim's program's", NULL } },
 	{ "keys of one's own that are chosen among", TOP NAME TOPOLOGY EXPECT
 	  "load = { sim.storm { clients = 1, keys = sim.keys { once = true, "
 	  "zipf = 1 } } } }", 7, { "zipf: each request has a key of its own",

@@ -162,7 +162,9 @@ write_scenario(FILE *f)
 	    "key = 'rotate', honour_retry_after = true } },\n"
 	    "sim.open { rate = 50, for_ms = '2s', arrivals = 'poisson', keys "
 	    "= sim.keys { n = 1, once = true } }, sim.storm { clients = 7, "
-	    "at = 3, within = 4, keys = sim.keys { n = 1 } } },\n"
+	    "at = 3, within = 4, keys = sim.keys { n = 1 } }, sim.closed { "
+	    "clients = 1, keys = sim.keys { n = 1, once = true, from = "
+	    "'composite' } } },\n"
 	    "expect = { holds = { sim.invariant('mine', function(h) return "
 	    "true end), 'same_answer' }, fired = 'any', bounds = { "
 	    "queue_depth = sim.fault_count 'proc.kill' + 2 } },\n"
@@ -265,7 +267,9 @@ check_members(const struct plan *p)
 	    l[1].requests_per_client == 4 &&
 	    l[1].think_ms.kind == PLAN_UNIFORM && l[2].rate > 49 &&
 	    l[2].for_ms == 2000 && l[2].poisson && l[2].keys.once &&
-	    l[3].clients == 7 && l[3].at_ms == 3 && l[3].within_ms == 4,
+	    l[3].clients == 7 && l[3].at_ms == 3 && l[3].within_ms == 4 &&
+	    l[3].keys.source == PLAN_READY &&
+	    l[4].keys.source == PLAN_COMPOSITE,
 	    "so are the loads");
 	ok(r->max == 3 && r->timeout_ms.kind == PLAN_EXP &&
 	    r->backoff == PLAN_BACKOFF_EXP && r->base_ms == 10 &&
@@ -301,6 +305,45 @@ check_all_words(void)
 	check_actions(scenario_plan(s, 0));
 	check_triggers(scenario_plan(s, 0));
 	check_members(scenario_plan(s, 0));
+	scenario_close(s);
+	unlink(path);
+}
+
+/* With arbiter token keys come from elsewhere than with the others. */
+static void
+check_tokens(void)
+{
+	const struct plan_send *sent;
+	struct scenario *s;
+	char wrong[1000], digest[3][72];
+	FILE *f = fopen(path, "w");
+
+	if (f == NULL || fputs("local sim = require 'idemsim' sim.api(1) local "
+	    "how = sim.param('how', 'forged', { 'forged', 'unissued', "
+	    "'elsewhere' }) return sim.scenario { name = 'x', topology = { "
+	    "redis = { a = {} }, gates = { arbiter = 'token', store = 'a' } }, "
+	    "load = { sim.script { { client = 'c1', get = { key = 'k', from = "
+	    "'mint', to = 'g1' } }, { client = 'c1', send = { key = 'k' } }, { "
+	    "client = 'c2', send = { key = 'p', from = 'form', token = how } } "
+	    "} }, expect = { holds = { 'same_answer' } } }\n", f) < 0 ||
+	    fclose(f) != 0)
+		bail_out("no temporary file");
+	s = scenario_open(path, NULL, 0, wrong, sizeof wrong);
+	if (!ok(s != NULL, "tokens can be asked for"))
+		bail_out("%s", wrong);
+	sent = scenario_plan(s, 0)->loads[0].sends;
+	ok(sent[0].get && sent[0].source == PLAN_MINT && sent[0].gate == 0 &&
+	    !sent[1].get && sent[1].source == PLAN_MINT,
+	    "what is said of a key once is so of all that send it");
+	ok(sent[2].source == PLAN_FORM && sent[2].spoilt == PLAN_FORGED &&
+	    scenario_plan(s, 1)->loads[0].sends[2].spoilt == PLAN_UNISSUED &&
+	    scenario_plan(s, 2)->loads[0].sends[2].spoilt == PLAN_ELSEWHERE,
+	    "and what is sent in place of one");
+	plan_digest(scenario_plan(s, 0), digest[0]);
+	plan_digest(scenario_plan(s, 1), digest[1]);
+	plan_digest(scenario_plan(s, 2), digest[2]);
+	ok(strcmp(digest[0], digest[1]) != 0 &&
+	    strcmp(digest[1], digest[2]) != 0, "and it is another plan");
 	scenario_close(s);
 	unlink(path);
 }
@@ -362,6 +405,7 @@ static const struct config {
 	{ "local_cache", "1MiB", "{ size = \"1MiB\" }" },
 	{ "max_kept", "1KiB", "\"1KiB\"" },
 	{ "lost_signal", "TERM", "\"TERM\"" },
+	{ "token_life", "2s", "\"2s\"" }, { "token_life", "999ms", NULL },
 	{ "lost_signal", "KILL", NULL }, { "store_timeout", "61s", NULL },
 };
 
@@ -534,6 +578,7 @@ main(void)
 	size_t i;
 
 	check_all_words();
+	check_tokens();
 	check_sentinels();
 	check_failing();
 	for (i = 0; i < sizeof configs / sizeof *configs; i++)

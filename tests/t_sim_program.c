@@ -28,6 +28,7 @@
 static struct {
 	char folder[80], journal[100], stops[100], program[PATH];
 	const char *besides;	/* that it is to say; NULL: nothing */
+	const char *method, *query;	/* NULL: not said */
 	int listener;
 	char out[OUT];
 	size_t len;
@@ -68,6 +69,10 @@ start(const char *words)
 		clearenv();
 		for (i = 0; i < sizeof about / sizeof *about; i++)
 			setenv(about[i].name, about[i].value, 1);
+		if (world.method != NULL) {
+			setenv("REQUEST_METHOD", world.method, 1);
+			setenv("QUERY_STRING", world.query, 1);
+		}
 		setenv("IDEMSIM_EFFECTS", world.journal, 1);
 		setenv("IDEMSIM_STOPS", world.stops, 1);
 		setenv("IDEMSIM_PROGRAM", words, 1);
@@ -513,6 +518,35 @@ make_world(void)
 		bail_out("%s: %s", world.stops, strerror(errno));
 }
 
+/* --- the page with a form ------------------------------------------------- */
+
+static void
+check_form(void)
+{
+	static const char *const forms[][2] = {
+		{ "GET", "form" }, { "POST", "form" }, { "GET", "" }
+	};
+	struct history h;
+	struct run run;
+	char text[24];
+	size_t i;
+
+	for (i = 0; i < sizeof forms / sizeof *forms; i++) {
+		world.method = forms[i][0];
+		world.query = forms[i][1];
+		run = start("effect=append");
+		is(end_text(ended(&run), text), "exit 0", "%s with the query "
+		    "\"%s\" is answered", forms[i][0], forms[i][1]);
+		ok((strstr(world.out, "<form method=\"post\" action=\"/order\">")
+		    != NULL) == (i == 0), "%s a form", i == 0 ? "with" :
+		    "without");
+		is(noted(&h), i == 0 ? "" : "begin commit end", "and %s noted",
+		    i == 0 ? "nothing is" : "it is");
+		history_free(&h);
+	}
+	world.method = world.query = NULL;
+}
+
 int
 main(void)
 {
@@ -522,6 +556,7 @@ main(void)
 	make_world();
 	memcpy(journal, world.journal, sizeof journal);
 	check_answer();
+	check_form();
 	check_rows();
 	check_long();
 	check_words();
