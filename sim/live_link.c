@@ -85,7 +85,7 @@ add(struct live *l, enum history_kind kind, const char *p,
 	struct history_event *e = history_add(l->h, kind, live_now_ns(l), p);
 
 	e->m = (int)f->message;
-	e->k = said->key->name;
+	e->k = said->key != NULL ? said->key->name : NULL;
 	e->cmd = history_text(l->h, said->cmd);
 	if (said->op[0] != '\0')
 		e->script = history_text(l->h, said->op);
@@ -131,7 +131,7 @@ acknowledged(struct live *l, const struct live_gate *g,
 {
 	const char *state = state_written(said);
 
-	if (state == NULL || f->lost)
+	if (state == NULL || f->lost || said->key == NULL)
 		return;
 	*(struct live_ack *)arena_more(&l->arena, &l->acks, &l->acks_n,
 	    sizeof *l->acks) = (struct live_ack){
@@ -157,12 +157,15 @@ not_acknowledged(struct live *l, uint32_t message)
 		}
 }
 
-/* What a sweep asks, nobody's request wants to know. */
+/* What a sweep asks, nobody's request wants to know; which token is issued
+   nobody knows yet. */
 static bool
-is_housekeeping(const struct said *said)
+is_of_tries(const struct said *said)
 {
-	return strcmp(said->op, "sweep") == 0 ||
-	    strcmp(said->cmd, "GETRANGE") == 0;
+	if (said->key == NULL)
+		return strcmp(said->op, "issue") == 0;
+	return strcmp(said->op, "sweep") != 0 &&
+	    strcmp(said->cmd, "GETRANGE") != 0;
 }
 
 static void
@@ -259,7 +262,7 @@ frame(void *arg, struct net *net, const struct net_frame *f)
 	if (l == NULL)
 		return;
 	read_frame(l, f, &said);
-	if (said.key != NULL && !is_housekeeping(&said))
+	if (is_of_tries(&said))
 		tell(l, g, f, &said);
 	if (f->lost)
 		mark(l, f, "lost");
