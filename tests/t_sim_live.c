@@ -28,6 +28,13 @@
     "function(h) local seen = 0 for e in h:each { kind = 'lbl', k = 'k' } " \
     "do if seen == 0 and " first " then seen = 1 elseif seen == 1 and " \
     then " then seen = 2 end end return seen == 2 end }"
+#define TOKENS "redis = { a = {} }, gates = { n = 2, arbiter = 'token', " \
+    "store = 'a' }"
+#define SPOILT(how) "{ at = 600, client = 'c3', send = { key = 'k', token = " \
+    "'" how "' } }"
+#define ANSWERED(key, status, mark) "['" key " is " mark "'] = function(h) " \
+    "return h:count { kind = 'ret', k = '" key "', status = " status ", " \
+    "mark = '" mark "' } > 0 end"
 
 static const struct row {
 	const char *what;	/* true of it */
@@ -58,6 +65,34 @@ static const struct row {
 	  "redis = { a = {} }, gates = { n = 1, arbiter = 'token', "
 	  "store = 'a' }", ONE, "", "holds = { 'at_most_once' }, "
 	  "eventually = { 'new_keys_succeed' }", JUDGE_PASS, NULL, 1, 0 },
+	{ "a token that its client asks for runs once, and what is made of it "
+	  "does not", TOKENS, "sim.script { { at = 0, client = 'c1', send = { "
+	  "key = 'k', from = 'mint', to = 'g1' } }, { at = 300, client = 'c2', "
+	  "send = { key = 'k', to = 'g2' } }, " SPOILT("forged") ", "
+	  SPOILT("unissued") ", " SPOILT("elsewhere") " }",
+	  "", "holds = { 'at_most_once', 'same_answer', 'answers_honest' }, "
+	  "eventually = { 'resolves', 'new_keys_succeed' }, sometimes = { "
+	  ANSWERED("k", "200", "replayed") ", "
+	  ANSWERED("k.forged", "403", "rejected") ", "
+	  ANSWERED("k.unissued", "409", "void-token") ", "
+	  ANSWERED("k.elsewhere", "403", "rejected") " }",
+	  JUDGE_PASS, NULL, 1, 0 },
+	{ "a form that is submitted twice runs once",
+	  TOKENS, "sim.script { { at = 0, client = 'c1', get = { key = 'k', "
+	  "from = 'form' } }, { at = 0, client = 'c1', send = { key = 'k', "
+	  "body = 'item=1', to = 'g1' } }, { at = 300, client = 'c1', send = { "
+	  "key = 'k', body = 'item=1', to = 'g2' } } }",
+	  "", "holds = { 'at_most_once', 'same_answer' }, eventually = { "
+	  "'resolves' }, sometimes = { " ANSWERED("k", "200", "replayed") " }",
+	  JUDGE_PASS, NULL, 1, 0 },
+	{ "a client's keys of a style are its own",
+	  REDIS, "sim.storm { clients = 4, keys = sim.keys { n = 2, from = "
+	  "'business' } }, sim.closed { clients = 2, keys = sim.keys { once = "
+	  "true, from = 'composite' } }, sim.script { { at = 0, client = 'c1', "
+	  "send = { key = 'k', from = 'uuid' } } }", "",
+	  "holds = { 'at_most_once', 'no_cross_talk' }, eventually = { "
+	  "'new_keys_succeed' }, sometimes = { " ANSWERED("o2", "200", "stored")
+	  " }", JUDGE_PASS, NULL, 1, 0 },
 	{ "an instance that is killed before its program begins is harmless",
 	  LEDGER, TWO, "sim.on(sim.label('g1', 'claim.ok', { key = 'k' }), "
 	  "sim.proc.kill('g1'), sim.after(200, sim.proc.restart('g1')))",
