@@ -17,15 +17,28 @@ struct idem_cached {
 	uint64_t size;		/* bytes it counts for */
 	uint64_t purges;	/* the store's count when it was looked up */
 	int64_t until_ms;
+};
+
+/*
+ * One inside.  There is one of these beside each answer, so it is small: what
+ * has to be equal is one digest.  An entry is found by the end of its key; one
+ * of another key with that end takes its place, and is an answer less at hand,
+ * never another one's.
+ */
+struct idem_cache_entry {
+	struct idem_digest match;	/* of key, fingerprint and guard */
+	uint64_t end;		/* the key's last bytes */
+	uint64_t answer, purges;
+	int64_t until_ms;
+	uint32_t size;
 	uint32_t newer, older;	/* by use; or next free */
 	uint32_t next;		/* in its bucket */
-	bool used;
 };
 
 typedef void idem_cache_dropped(void *arg, uint64_t answer);
 
 struct idem_cache {
-	struct idem_cached *entries;
+	struct idem_cache_entry *entries;
 	uint32_t *buckets;
 	uint32_t entries_size, buckets_size;
 	uint32_t newest, oldest, free;
@@ -52,7 +65,7 @@ bool idem_cache_find(struct idem_cache *, const struct idem_digest *key,
 
 /*
  * Keep one, in place of an older one of the key.  False, and nothing kept or
- * dropped, when it alone is over size_max.
+ * dropped, when it alone is over size_max or of 4 GiB, or its digest failed.
  */
 bool idem_cache_keep(struct idem_cache *, const struct idem_cached *);
 

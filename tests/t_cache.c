@@ -23,8 +23,8 @@ digest(uint32_t n)
 	struct idem_digest d = { { 0 } };
 	uint32_t quarter = n / 4;
 
-	memcpy(d.at, &n, sizeof n);
-	memcpy(d.at + 28, &quarter, sizeof quarter);
+	memcpy(d.at + 24, &quarter, sizeof quarter);
+	memcpy(d.at + 28, &n, sizeof n);
 	return d;
 }
 
@@ -90,6 +90,8 @@ test_rules(void)
 	    "another fingerprint does not find it");
 	ok(!idem_cache_find(&c, &k, &f, &f, 5, 0, &answer),
 	    "another guard does not find it");
+	ok(!idem_cache_find(&c, &k, &g, &f, 5, 0, &answer),
+	    "nor do the two in each other's place");
 	ok(answer == 0 && d.count == 0, "and leaves it there");
 	is_int((long long)find(&c, 7, 5, 1000), 0, "at its age it is too old");
 	is_int((long long)d.sum, 70, "and dropped");
@@ -124,6 +126,54 @@ test_rules(void)
 	idem_cache_clear(&c);
 	ok(c.count == 0 && d.count == 2 && d.sum == 3,
 	    "a cache that is cleared hands all back");
+	free(room);
+}
+
+/* Two keys that end in the same bytes, which nobody will see. */
+static void
+test_same_end(void)
+{
+	struct idem_cached one = { .key = digest(7), .answer = 70, .size = 1,
+		.until_ms = 1000 };
+	struct idem_cached other = one;
+	struct dropped d = { 0, 0 };
+	struct idem_cache c;
+	void *room = malloc(idem_cache_room(3));
+	uint64_t answer = 0;
+
+	other.key.at[0] = 1;
+	other.answer = 80;
+	idem_cache_init(&c, room, 3, 100, on_dropped, &d);
+	idem_cache_keep(&c, &one);
+	ok(!idem_cache_find(&c, &other.key, &one.fingerprint, &one.guard, 0, 0,
+	    &answer) && d.count == 0,
+	    "a key that ends as another one does not find its answer");
+	ok(idem_cache_keep(&c, &other) && d.sum == 70 && c.count == 1,
+	    "it takes its place");
+	ok(idem_cache_find(&c, &other.key, &one.fingerprint, &one.guard, 0, 0,
+	    &answer) && answer == 80, "and has its own");
+	ok(!idem_cache_find(&c, &one.key, &one.fingerprint, &one.guard, 0, 0,
+	    &answer), "which the other one does not find");
+	idem_cache_forget(&c, &one.key);
+	ok(c.count == 0 && d.sum == 70 + 80, "and which goes with it");
+	free(room);
+}
+
+static void
+test_huge(void)
+{
+	const uint64_t most = UINT32_MAX;
+	struct dropped d = { 0, 0 };
+	struct idem_cache c;
+	void *room = malloc(idem_cache_room(3));
+
+	idem_cache_init(&c, room, 3, UINT64_MAX, on_dropped, &d);
+	ok(keep(&c, 1, 10, most, 0, 1000) && keep(&c, 2, 20, most, 0, 1000) &&
+	    c.size == 2 * most, "sizes just below 4 GiB add up");
+	ok(!keep(&c, 1, 11, most + 1, 0, 1000) && find(&c, 1, 0, 0) == 10,
+	    "one of 4 GiB is not kept, and replaces nothing");
+	idem_cache_clear(&c);
+	ok(c.size == 0 && d.count == 2, "and nothing of them is left");
 	free(room);
 }
 
@@ -323,9 +373,11 @@ int
 main(void)
 {
 	test_rules();
+	test_same_end();
+	test_huge();
 	test_none();
 	test_random();
 	test_tokens();
-	note("an entry is %zu bytes", sizeof(struct idem_cached));
+	note("an entry is %zu bytes", sizeof(struct idem_cache_entry));
 	return done();
 }
