@@ -9,6 +9,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <time.h>
+#include <unistd.h>
 
 #define CHILDREN_MAX 64
 #define SETTLE_MS 10000
@@ -46,12 +47,35 @@ entries(pid_t pid, const char *what)
 	return n;
 }
 
+/* Descriptors of a process that are files in a folder of runs. */
+static long
+notes(pid_t pid)
+{
+	struct dirent *entry;
+	char path[64], to[300];
+	ssize_t len;
+	long n = 0;
+	DIR *dir;
+
+	snprintf(path, sizeof path, "/proc/%d/fd", (int)pid);
+	dir = opendir(path);
+	while (dir != NULL && (entry = readdir(dir)) != NULL) {
+		len = readlinkat(dirfd(dir), entry->d_name, to, sizeof to - 1);
+		to[len > 0 ? len : 0] = '\0';
+		n += strstr(to, "-run/") != NULL;
+	}
+	if (dir != NULL)
+		closedir(dir);
+	return n;
+}
+
 static struct holds
 look(const struct worker *w)
 {
 	pid_t children[CHILDREN_MAX];
 
 	return (struct holds){
+		.notes = notes(w->lobby),
 		.fds = entries(w->lobby, "fd"),
 		.keeper_fds = entries(w->keeper, "fd"),
 		.children = (long)(rig_children(w->keeper, children, CHILDREN_MAX) +

@@ -13,6 +13,8 @@ struct worker {
 
 struct holds {
 	long fds, keeper_fds, children;
+	long notes;		/* of fds: files of runs, which the lobby may
+				   keep for the next ones (run_note.h) */
 	long kb, keeper_kb;	/* anonymous memory: what others share with it
 				   or not is not its doing */
 };

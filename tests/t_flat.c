@@ -2,6 +2,7 @@
 #include "ask.h"
 #include "holds.h"
 #include "rig_watch.h"
+#include "run_note.h"
 #include "tap.h"
 
 #include <poll.h>
@@ -24,6 +25,7 @@
 #define UNKEYED_EACH 5		/* one of so many has no key, and runs */
 #define WARM 1500		/* before the first look */
 #define SLACK_KB 512
+#define NOTES_MAX (2 * RUN_NOTES_SPARE)	/* a file and its lock each */
 #define LIMIT_MS 600000
 #define ANSWER_MS 10000
 
@@ -37,8 +39,12 @@ static void
 check_same(const struct holds *before, const struct holds *after,
     const char *what)
 {
-	is_int(after->fds, before->fds, "after %s the lobby has as many "
-	    "descriptors as before [cgi:C60]", what);
+	is_int(after->fds - after->notes, before->fds - before->notes,
+	    "after %s the lobby has as many descriptors as before [cgi:C60]",
+	    what);
+	ok(after->notes - before->notes <= NOTES_MAX, "but for what it keeps "
+	    "of claims that were refused: %ld, and %ld before [cgi:C60]",
+	    after->notes, before->notes);
 	is_int(after->keeper_fds, before->keeper_fds,
 	    "and the keeper [cgi:C60]");
 	is_int(after->children, before->children,
