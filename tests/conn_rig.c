@@ -14,7 +14,7 @@
 #include <sys/socket.h>
 #include <unistd.h>
 
-#define STEPS_MAX 200000	/* of an until: bounded, and far off */
+#define UNTIL_MS 20000		/* of real time: bounded, and far off */
 #define SETTLE_TURNS 64
 
 const char *const kind_text[] = { "unix", "TCP" };
@@ -197,29 +197,86 @@ conn_rig_close(struct conn_rig *rig)
 	while (rig->calls != NULL)
 		call_free(rig->calls);
 	loop_free(rig->loop);
+	free(rig->tcp);
 }
 
 /* --- web servers ---------------------------------------------------------- */
 
+/*
+ * One for all connections: each whose end on its side is closed first keeps its
+ * port for a minute, and other tests need some too.
+ */
+static int
+listener(struct sockaddr_in *address)
+{
+	static int fd = -1;
+	socklen_t len = sizeof *address;
+	int on = 1;
+
+	*address = (struct sockaddr_in){ .sin_family = AF_INET,
+		.sin_addr.s_addr = htonl(INADDR_LOOPBACK) };
+	if (fd == -1) {
+		fd = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
+		if (setsockopt(fd, IPPROTO_TCP, TCP_NODELAY, &on,
+		    sizeof on) == -1 ||
+		    bind(fd, (struct sockaddr *)address, len) == -1 ||
+		    listen(fd, 1) == -1)
+			bail_out("no loopback TCP");
+	}
+	if (getsockname(fd, (struct sockaddr *)address, &len) == -1)
+		bail_out("no loopback TCP");
+	return fd;
+}
+
 static void
 tcp_pair(int fds[2])
 {
-	struct sockaddr_in address = { .sin_family = AF_INET };
-	socklen_t len = sizeof address;
-	int listener = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
-	int on = 1;
+	struct sockaddr_in address;
+	int from = listener(&address);
 
-	address.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
 	fds[0] = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
-	if (setsockopt(listener, IPPROTO_TCP, TCP_NODELAY, &on,
-	    sizeof on) == -1 ||
-	    bind(listener, (struct sockaddr *)&address, len) == -1 ||
-	    listen(listener, 1) == -1 ||
-	    getsockname(listener, (struct sockaddr *)&address, &len) == -1 ||
-	    connect(fds[0], (struct sockaddr *)&address, len) == -1)
+	if (connect(fds[0], (struct sockaddr *)&address, sizeof address) == -1)
 		bail_out("no loopback TCP");
-	fds[1] = accept4(listener, NULL, NULL, SOCK_CLOEXEC);
-	(void)close(listener);
+	fds[1] = accept4(from, NULL, NULL, SOCK_CLOEXEC);
+}
+
+/* False of one that is closed, and of another that has its number by now. */
+static bool
+tcp_info(int fd, struct tcp_info *info)
+{
+	socklen_t len = sizeof *info;
+
+	return getsockopt(fd, IPPROTO_TCP, TCP_INFO, info, &len) == 0;
+}
+
+static void
+forget_tcp(struct conn_rig *rig, const int fds[2])
+{
+	struct tcp_info info;
+	size_t i, n = 0;
+
+	for (i = 0; i < rig->tcp_len; i++)
+		if (rig->tcp[i] != fds[0] && rig->tcp[i] != fds[1] &&
+		    tcp_info(rig->tcp[i], &info))
+			rig->tcp[n++] = rig->tcp[i];
+	rig->tcp_len = n;
+}
+
+static void
+keep_tcp(struct conn_rig *rig, const int fds[2])
+{
+	int *more;
+
+	forget_tcp(rig, fds);
+	if (rig->tcp_len + 2 > rig->tcp_room) {
+		rig->tcp_room = 2 * rig->tcp_room + 2;
+		more = realloc(rig->tcp, rig->tcp_room * sizeof *more);
+		if (more == NULL)
+			bail_out("no memory");
+		rig->tcp = more;
+	}
+	rig->tcp[rig->tcp_len++] = fds[0];
+	rig->tcp[rig->tcp_len++] = fds[1];
 }
 
 void
@@ -229,9 +286,10 @@ peer_open(struct conn_rig *rig, struct peer *p, enum socket_kind kind)
 	int i;
 
 	*p = (struct peer){ .reader = { .id = 1 } };
-	if (kind == OVER_TCP)
+	if (kind == OVER_TCP) {
 		tcp_pair(fds);
-	else if (socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, fds) == -1)
+		keep_tcp(rig, fds);
+	} else if (socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, fds) == -1)
 		bail_out("no socket pair");
 	for (i = 0; i < 2; i++)
 		if (fcntl(fds[i], F_SETFL, O_NONBLOCK) == -1)
@@ -403,14 +461,31 @@ step(struct conn_rig *rig, struct peer *peers, size_t n, int64_t wait_ms)
 		bail_out("the loop is broken");
 }
 
+/* Another step, waiting a little now and then; false: it has been too long. */
+static bool
+step_until(struct conn_rig *rig, struct peer *peers, size_t n, long i,
+    int64_t until_ms)
+{
+	step(rig, peers, n, i % 64 == 63);
+	return i % 64 != 63 || idem_boot_ms(&idem_clock_real) < until_ms;
+}
+
+static int64_t
+too_long(void)
+{
+	return idem_boot_ms(&idem_clock_real) + UNTIL_MS;
+}
+
 bool
 until(struct conn_rig *rig, struct peer *peers, size_t n, const int *what,
     int want)
 {
+	int64_t until_ms = too_long();
 	long i;
 
-	for (i = 0; i < STEPS_MAX && *what < want; i++)
-		step(rig, peers, n, i % 64 == 63);
+	for (i = 0; *what < want; i++)
+		if (!step_until(rig, peers, n, i, until_ms))
+			break;
 	return *what >= want;
 }
 
@@ -418,11 +493,41 @@ bool
 until_true(struct conn_rig *rig, struct peer *peers, size_t n,
     const bool *what)
 {
+	int64_t until_ms = too_long();
 	long i;
 
-	for (i = 0; i < STEPS_MAX && !*what; i++)
-		step(rig, peers, n, i % 64 == 63);
+	for (i = 0; !*what; i++)
+		if (!step_until(rig, peers, n, i, until_ms))
+			break;
 	return *what;
+}
+
+size_t
+until_open(struct conn_rig *rig, struct peer *peers, size_t n, size_t want)
+{
+	int64_t until_ms = too_long();
+	long i;
+
+	for (i = 0; rig->all.count != want; i++)
+		if (!step_until(rig, peers, n, i, until_ms))
+			break;
+	return rig->all.count;
+}
+
+/*
+ * Has the kernel still to carry what one end of a TCP connection has sent?  On
+ * a busy machine that takes a while; a unix socket's bytes are there at once.
+ */
+static bool
+in_flight(const struct conn_rig *rig)
+{
+	struct tcp_info info;
+	size_t i;
+
+	for (i = 0; i < rig->tcp_len; i++)
+		if (tcp_info(rig->tcp[i], &info) && info.tcpi_unacked > 0)
+			return true;
+	return false;
 }
 
 void
@@ -432,6 +537,18 @@ settle(struct conn_rig *rig, struct peer *peers, size_t n)
 
 	for (i = 0; i < SETTLE_TURNS; i++)
 		step(rig, peers, n, 0);
+}
+
+void
+settle_carried(struct conn_rig *rig, struct peer *peers, size_t n)
+{
+	int64_t until_ms = too_long();
+
+	settle(rig, peers, n);
+	while (in_flight(rig) && idem_boot_ms(&idem_clock_real) < until_ms) {
+		step(rig, peers, n, 1);
+		settle(rig, peers, n);
+	}
 }
 
 void
@@ -451,9 +568,12 @@ out_is(const struct peer *p, const char *text)
 size_t
 open_files(void)
 {
-	DIR *folder = opendir("/proc/self/fd");
+	struct sockaddr_in address;
+	DIR *folder;
 	size_t n = 0;
 
+	(void)listener(&address);	/* it stays, and is counted at first */
+	folder = opendir("/proc/self/fd");
 	if (folder == NULL)
 		bail_out("no /proc");
 	while (readdir(folder) != NULL)

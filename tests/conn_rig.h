@@ -41,6 +41,9 @@ struct conn_rig {
 	size_t body_len;
 	char params_text[64];	/* the last request's first parameter */
 	char log_text[64];	/* the last complaint */
+
+	int *tcp;		/* private: both ends of TCP connections */
+	size_t tcp_len, tcp_room;
 };
 
 void conn_rig_open(struct conn_rig *);
@@ -101,8 +104,13 @@ bool until(struct conn_rig *, struct peer *, size_t peers, const int *what,
 /* The same for a bool. */
 bool until_true(struct conn_rig *, struct peer *, size_t peers,
     const bool *what);
+/* Until so many connections are open; how many are. */
+size_t until_open(struct conn_rig *, struct peer *, size_t peers, size_t want);
 /* As many turns as anything could take that is not to be seen. */
 void settle(struct conn_rig *, struct peer *, size_t peers);
+/* And, where there is TCP, until the kernel has carried what it can: a busy
+   machine does that later. */
+void settle_carried(struct conn_rig *, struct peer *, size_t peers);
 /* Time goes by, and its timers are run. */
 void pass(struct conn_rig *, int64_t ms);
 
