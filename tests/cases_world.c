@@ -54,7 +54,7 @@ put_route(struct idem_buf *conf, struct cases_world *w)
 
 	snprintf(cgi, sizeof cgi, "cgi { '%s' }", rig_at(&w->rig, "order"));
 	idem_buf_printf(conf, "route { path = '/order', arbiter = '%s', "
-	    "lease = '%ums', limit = '20s',\n    in_progress = '409', %s\n"
+	    "lease = '%ums', limit = '2m',\n    in_progress = '409', %s\n"
 	    "    program = %s }\n", w->arbiter, or(w->lease_ms, 1000),
 	    w->route != NULL ? w->route : "",
 	    w->program != NULL ? w->program : cgi);
@@ -74,9 +74,10 @@ put_conf(struct cases_world *w)
 		    "create = true }\n", w->rig.ledger);
 	if (cases_world_is_redis(w) || w->cache)
 		idem_buf_printf(&conf, "%s = redis { url = 'unix:%s', "
-		    "probe = '200ms'%s }\n", w->cache ? "cache" : "shared",
+		    "probe = '200ms', timeout = '%ums', budget = '%ums' }\n",
+		    w->cache ? "cache" : "shared",
 		    w->link != NULL ? w->link : w->server.socket,
-		    w->link != NULL ? ", timeout = '1s', budget = '2s'" : "");
+		    or(w->redis_ms, 10000), or(w->redis_ms, 10000));
 	put_route(&conf, w);
 	idem_buf_text(&conf, w->more != NULL ? w->more : "");
 	idem_buf_u8(&conf, 0);

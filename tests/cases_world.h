@@ -19,6 +19,7 @@ struct cases_world {
 	bool cache;		/* Redis is the ledger's cache */
 	const char *const *redis;	/* options of its server */
 	unsigned workers, programs, lease_ms, grace_ms;	/* 0: 1, 8, 1000, 300 */
+	unsigned redis_ms;	/* how long it may take to answer; 0: 10000 */
 	const char *route;	/* more of the route, "on_unknown = ..., " */
 	const char *program;	/* of the route */
 	const char *more;	/* more settings, or routes */
