@@ -22,16 +22,19 @@
  */
 #define WORKERS 2
 #define END_MS 20000
+#define LEASE_MS 10000		/* longer than a test takes on a busy machine */
+#define ENDS_LEASE_MS 2000	/* where its end is waited for */
+#define LIVES_LEASE_MS 3000	/* where it is outlived */
 
 static const char conf[] =
     "workers = %d\n"
     "local_cache = 'none'\n"
     "grace = '500ms'\n"
     "ledger = sqlite { path = '%s/ledger.db', create = true }\n"
-    "shared = redis { url = '%s' }\n"
+    "shared = redis { url = '%s', timeout = '5s', budget = '5s' }\n"
     "local function on(path, arbiter)\n"
-    "  route { path = path, arbiter = arbiter, lease = '2s',\n"
-    "      limit = '20s', program = cgi { '%s/order' } }\n"
+    "  route { path = path, arbiter = arbiter, lease = '%ums',\n"
+    "      limit = '60s', program = cgi { '%s/order' } }\n"
     "end\n"
     "on('/ledger', 'ledger')\n";
 static const char conf_redis[] = "on('/redis', 'redis')\n";
@@ -39,6 +42,7 @@ static const char conf_redis[] = "on('/redis', 'redis')\n";
 static struct redis_rig redis;
 static bool has_redis;
 static struct rig rig;
+static unsigned lease_ms;
 static int64_t took_ms;		/* of the last end that was waited for */
 
 static const char *
@@ -62,7 +66,7 @@ configure(const char *url)
 {
 	char text[2000];
 
-	snprintf(text, sizeof text, conf, WORKERS, rig.folder, url,
+	snprintf(text, sizeof text, conf, WORKERS, rig.folder, url, lease_ms,
 	    rig.folder);
 	if (has_redis)
 		strncat(text, conf_redis, sizeof text - strlen(text) - 1);
@@ -70,8 +74,9 @@ configure(const char *url)
 }
 
 static void
-begin(void)
+begin_leased(unsigned ms)
 {
+	lease_ms = ms;
 	rig_open(&rig);
 	rig.bare = true;
 	rig_program(&rig, "order", COUNT HELD
@@ -79,6 +84,12 @@ begin(void)
 	configure(has_redis ? redis.url : "unix:/nonexistent");
 	rig_file(&rig, "hold", "");
 	start();
+}
+
+static void
+begin(void)
+{
+	begin_leased(LEASE_MS);
 }
 
 static void
@@ -282,9 +293,9 @@ test_not_asked(const char *path)
 static void
 test_lease(const char *path)
 {
-	const struct timespec long_ = { 5, 0 };
+	const struct timespec long_ = { 2 * LIVES_LEASE_MS / 1000 + 1, 0 };
 
-	begin();
+	begin_leased(LIVES_LEASE_MS);
 	order_begun(path);
 	kill_lobbies();
 	nanosleep(&long_, NULL);	/* the time that this is about */
@@ -338,7 +349,7 @@ test_wiped(const char *path)
 {
 	int folder;
 
-	begin();
+	begin_leased(ENDS_LEASE_MS);
 	order_begun(path);
 	folder = run_folder();
 	wipe(folder);
@@ -359,7 +370,9 @@ test_other_boot(const char *path)
 	struct idem_run_file f;
 	struct idem_evidence e;
 	struct idem_owner owner;
-	int folder, tries;
+	bool taken = false;
+	int64_t until_ms;
+	int folder;
 
 	begin();
 	order_begun(path);
@@ -367,11 +380,16 @@ test_other_boot(const char *path)
 	let_go();
 	rig_await_lines(&rig, "ends", 1, END_MS);
 	folder = run_folder();
+	until_ms = rig_now_ms() + END_MS;
 	/* Its keeper has to write it down yet. */
-	for (tries = 0; tries < 2000 && !(find_run(folder, &owner) &&
-	    idem_journal_take(folder, &owner, &f, &e)); tries++)
+	while (rig_now_ms() < until_ms) {
+		taken = find_run(folder, &owner) &&
+		    idem_journal_take(folder, &owner, &f, &e);
+		if (taken)
+			break;
 		redis_rig_turn();
-	if (!ok(tries < 2000 && e.ended, "%s: its output lies in the journal",
+	}
+	if (!ok(taken && e.ended, "%s: its output lies in the journal",
 	    arbiter_of(path)))
 		bail_out("without it the rest says nothing");
 	e.note.boot.at[0] ^= 0xff;
@@ -416,7 +434,7 @@ test_renamed(void)
 {
 	char url[60];
 
-	begin();
+	begin_leased(ENDS_LEASE_MS);
 	order_begun("/redis");
 	kill_instance();
 	let_go();

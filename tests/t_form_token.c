@@ -18,7 +18,7 @@
 static const char conf[] =
     "workers = 1\n"
     "run = '%s/run'\n"
-    "shared = redis { url = '%s' }\n"
+    "shared = redis { url = '%s', timeout = '2s', budget = '2s' }\n"
     "tokens = { keys = '%s/keys' }\n"
     "local shop = cgi { '%s/shop' }\n"
     "route { path = '/shop/**', arbiter = 'token', form_token = true,\n"

@@ -19,7 +19,7 @@
 
 static const char conf[] =
     "run = '%s/run'\n"
-    "shared = redis { url = '%s' }\n"
+    "shared = redis { url = '%s', timeout = '5s', budget = '5s' }\n"
     "route { path = '/**', arbiter = 'redis', program = cgi {} }\n";
 
 static struct redis_rig redis;
