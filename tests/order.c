@@ -9,8 +9,8 @@
 /*
  * A program for end-to-end tests, small and quick.  It appends its client's
  * key to the file "orders" beside it, a line a start; that file is the
- * oracle.  It answers after ?sleep=MS with a text no other run writes, of
- * ?size=BYTES.
+ * oracle.  It answers after ?sleep=MS, or with ?hold=1 once the file "hold"
+ * beside it is gone, with a text no other run writes, of ?size=BYTES.
  */
 static long
 asked(const char *name, long otherwise)
@@ -34,6 +34,15 @@ place_order(const char *key)
 }
 
 static void
+wait_held(void)
+{
+	const struct timespec moment = { 0, 2000000 };
+
+	while (access("hold", F_OK) == 0)
+		nanosleep(&moment, NULL);
+}
+
+static void
 pad(long size)
 {
 	for (; size > 0; size--)
@@ -49,6 +58,8 @@ main(void)
 
 	place_order(key != NULL ? key : "-");
 	nanosleep(&rest, NULL);
+	if (asked("hold=", 0) != 0)
+		wait_held();
 	clock_gettime(CLOCK_REALTIME, &now);
 	printf("Status: 201 Created\nContent-Type: text/plain\nX-Run: %d\n\n"
 	    "order %s by %d at %ld.%09ld\n", (int)getpid(),

@@ -12,23 +12,23 @@
 #include <unistd.h>
 
 /*
- * Ten thousand duplicates of one order, submitted while it runs for 5 s, over
- * two workers that accept from one socket.  All wait, and all are answered as
- * soon as it is over.  The clients here only gather bytes and look at them
- * when all is done: what is measured should be the daemon.
+ * Ten thousand duplicates of one order, submitted while it runs, over two
+ * workers that accept from one socket.  All wait, and all are answered as soon
+ * as it is over, which it is when they have all come.  The clients here only
+ * gather bytes and look at them when all is done: what is measured should be
+ * the daemon.
  *
  * The goals are those that make bench prints; what the suite insists on is
- * wider, for it also runs on busy machines and under sanitizers.
+ * wider, for it also runs on busy machines and under sanitizers: by so much
+ * more as they needed to come.
  */
 #define CROWD 10000u
 #define CROWD_LEAST 100u
 #define WORKERS 2u
-#define RUN_MS 5000
 #define GOAL_OWN_MS 60
 #define GOAL_OTHER_MS 100
 #define BOUND_MS 1500
 #define GOAL_SIZE 512
-#define FRESH_MS 1000
 #define LIMIT_MS 60000
 #define ANSWER_MAX 1024
 #define SPARE_FDS 200u		/* for all that is not the crowd */
@@ -57,8 +57,7 @@ struct crowd {
 	int epoll;
 	struct idem_buf request;
 	struct worker worker[WORKERS];
-	int64_t began_ms;
-	bool in_time;		/* all had come before the run ended */
+	int64_t come_ms;	/* what it took them to come */
 };
 
 /* --- the lobbies ---------------------------------------------------------- */
@@ -152,7 +151,7 @@ hear(struct crowd *c, struct one *one)
 static void
 hear_all(struct crowd *c)
 {
-	int64_t until_ms = c->began_ms + RUN_MS + LIMIT_MS;
+	int64_t until_ms = rig_now_ms() + LIMIT_MS;
 	struct epoll_event events[EVENTS];
 	int i, n;
 
@@ -301,6 +300,7 @@ static void
 check_times(struct crowd *c, int64_t end_ns)
 {
 	long long all_ms = (last_ns(c) - end_ns) / 1000000;
+	long long bound_ms = BOUND_MS + (long long)c->come_ms;
 	const struct worker *w;
 
 	for (w = c->worker; w < c->worker + WORKERS; w++)
@@ -310,12 +310,9 @@ check_times(struct crowd *c, int64_t end_ns)
 		    (long long)w->last_ms,
 		    w->ran ? GOAL_OWN_MS : GOAL_OTHER_MS);
 	note("the last client had its answer after %lld ms", all_ms);
-	if (c->in_time)
-		ok(all_ms <= BOUND_MS, "all are answered within %d ms of the "
-		    "run's end", BOUND_MS);
-	else
-		skip("the run was over before all had come",
-		    "all are answered within %d ms", BOUND_MS);
+	ok(all_ms <= bound_ms, "all are answered within %d ms of the run's "
+	    "end, and the %lld ms which they took to come", BOUND_MS,
+	    (long long)c->come_ms);
 }
 
 static void
@@ -350,8 +347,8 @@ check_fresh(struct crowd *c)
 	    .path = "/order", .key = "another",
 	    .body = idem_bytes_text("item=coffee") }, &answer);
 	note("a new request meanwhile: %lld ms", (long long)answer.ms);
-	ok(answer.status == 201 && answer.ms < FRESH_MS, "a new request is "
-	    "served meanwhile, in less than %d ms", FRESH_MS);
+	is_int(answer.status, 201, "a new request is served while all of them "
+	    "wait");
 	rig_answer_free(&answer);
 }
 
@@ -408,18 +405,23 @@ play(struct crowd *c)
 	const struct idem_bytes nothing = { 0 };
 	struct rig_answer leader = { 0 }, sample = { 0 };
 	int leader_fd, sample_fd;
+	int64_t began_ms;
 
-	c->began_ms = rig_now_ms();
+	rig_file(c->rig, "hold", "");
 	leader_fd = submit(c);
 	ok(rig_await_lines(c->rig, "orders", 1, LIMIT_MS), "the program runs");
 	look_before(c);
+	began_ms = rig_now_ms();
 	sample_fd = submit(c);
 	gather(c);
 	ok(rig_watch_await(c->rig, SHM_KEYED, c->count + 2, LIMIT_MS),
 	    "all come in");
+	c->come_ms = rig_now_ms() - began_ms;
 	look_at_height(c);
 	check_fresh(c);
-	c->in_time = rig_now_ms() < c->began_ms + RUN_MS;
+	is_int(rig_lines(c->rig, "orders", NULL), 2, "which is all that has "
+	    "been started");
+	unlink(rig_at(c->rig, "hold"));
 	hear_all(c);
 	is_int((long long)c->open, 0, "all are answered");
 	rig_receive(leader_fd, ID, nothing, LIMIT_MS, &leader);
@@ -435,7 +437,6 @@ play(struct crowd *c)
 static void
 begin(struct crowd *c)
 {
-	char query[32];
 	pid_t lobby[WORKERS];
 	size_t i;
 
@@ -444,9 +445,8 @@ begin(struct crowd *c)
 	c->epoll = epoll_create1(EPOLL_CLOEXEC);
 	if (c->ones == NULL || c->epoll == -1)
 		bail_out("no means");
-	snprintf(query, sizeof query, "sleep=%d", RUN_MS);
 	rig_request_write(&c->request, ID, &(struct rig_request){
-	    .method = "POST", .path = "/order", .query = query,
+	    .method = "POST", .path = "/order", .query = "hold=1",
 	    .key = "crowd", .body = idem_bytes_text("item=tea") });
 	rig_order(c->rig);
 	if (rig_start(c->rig, (const char *[]){ "--workers", "2",
