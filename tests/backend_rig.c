@@ -85,7 +85,8 @@ boot_ms(void *arg)
 {
 	const struct back *b = arg;
 
-	return idem_boot_ms(&idem_clock_real) + b->later_ms;
+	return (b->held_ms != 0 ? b->held_ms :
+	    idem_boot_ms(&idem_clock_real)) + b->later_ms;
 }
 
 void

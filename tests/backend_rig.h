@@ -11,6 +11,8 @@ struct back {
 	struct loop *loop;
 	struct backends *all;
 	int64_t later_ms;	/* than it is: to let time pass */
+	int64_t held_ms;	/* 0, or the time until it is set to 0 again:
+				   then only later_ms lets it pass */
 	struct idem_clock clock;
 };
 

@@ -112,6 +112,7 @@ test_idle_closed(void)
 	back_call(&b, &r, "ended 0", "b", "the next is kept");
 	app_go(&app);
 	back_await_words(NULL, &app, 16);
+	b.held_ms = idem_boot_ms(&idem_clock_real);
 	if (!back_start(&b, &g, &r))
 		bail_out("no call");
 	app_go(&app);	/* it was open when the call began */

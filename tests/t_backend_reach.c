@@ -116,6 +116,7 @@ test_turns(void)
 	struct back b;
 
 	back_open(&b);
+	b.held_ms = idem_boot_ms(&idem_clock_real);
 	app_open(&first, APP_UNIX, 16);
 	app_open(&dead, APP_TCP, 16);
 	app_open(&last, APP_TCP, 16);
@@ -159,6 +160,7 @@ test_back_again(void)
 	struct back b;
 
 	back_open(&b);
+	b.held_ms = idem_boot_ms(&idem_clock_real);
 	app_open(&app, APP_UNIX, 16);
 	app_open(&other, APP_UNIX, 16);
 	close(app.listener);
@@ -274,7 +276,7 @@ test_silent(void)
 	b.later_ms += 2000;
 	back_turns(&b, 1);
 	r = back_request((char *[]){ app.address, other.address, NULL });
-	r.connect_ms = 400;
+	r.connect_ms = 2000;
 	back_call(&b, &r, "ended 0", "other",
 	    "it takes only its share of connect_ms");
 	for (i = 0; i < 5; i++)
