@@ -181,6 +181,7 @@ test_sweep(struct rig *rig)
 	bool found = false;
 	struct cgi_call call;
 	struct rig_answer a;
+	int64_t until_ms;
 	pid_t others[2];
 	int i;
 
@@ -193,7 +194,8 @@ test_sweep(struct rig *rig)
 	rig_answer_free(&a);
 	cgi_await_none(rig);
 	/* The program dies too, a little later, and holds its lock so long. */
-	for (i = 0; i < 200 && !found; i++) {
+	until_ms = rig_now_ms() + WAIT_MS;
+	for (i = 0; !found && rig_now_ms() < until_ms; i++) {
 		snprintf(key, sizeof key, "sweeper-%d", i);
 		cgi_ask(rig, &other, &a);
 		found = memmem(a.err.at, a.err.len, unknown,
