@@ -245,7 +245,7 @@ hung(void)
 	rig_program(&rig, "hang", COUNT "exec sleep 600\n");
 	rig_program(&rig, "good", COUNT HEAD "echo ok\n");
 	ask_start(&rig, (const char *[]){ "--workers", "2", "-c", "3",
-	    "--limit", "1s", "--grace", "1s", "--root", rig.folder, NULL });
+	    "--limit", "3s", "--grace", "1s", "--root", rig.folder, NULL });
 	for (i = 0; i < HUNG; i++) {
 		good.program = rig_at(&rig, "hang");
 		fds[i] = ask_begin(&rig, &good);

@@ -26,7 +26,7 @@
 #define BIG "52428800"
 #define REPLAYS 20
 #define REPLAY_GOAL_MS 100
-#define REPLAY_MS 1000
+#define REPLAY_MS 5000		/* they are silent for longer, and hang */
 #define FREE_GOAL_MS 100
 #define FREE_MS 5000
 #define MEMORY_KB (64 * 1024)
