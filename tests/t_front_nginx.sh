@@ -8,7 +8,7 @@
 . "$top_srcdir/tests/fronts/suite.sh"
 
 # Two daemons with one ledger, and an nginx that asks the other one whenever it
-# does not like an answer, or gets none for a second.
+# does not like an answer, or gets none for two seconds.
 misuse() {
 	front_stop
 	first=$idemd_pid
@@ -21,7 +21,7 @@ misuse() {
 	one="server unix:$folder/idem.sock max_fails=0;"
 	two="server unix:$folder/two.sock max_fails=0;"
 	front_edit="s|fastcgi_next_upstream off|fastcgi_next_upstream $again|
-	    s|fastcgi_read_timeout 320s|fastcgi_read_timeout 1s|
+	    s|fastcgi_read_timeout 320s|fastcgi_read_timeout 2s|
 	    s|fastcgi_pass unix:.*|fastcgi_pass two;|
 	    \$a upstream two { $one $two }"
 	front_start nginx
@@ -39,12 +39,12 @@ check_misuse() {
 	keyed again POST '/cgi-bin/hold.cgi?again' -d x
 	is "$status $said $(begun again)" "409 unknown 1" \
 	    "$front: sent to another daemon once more, it runs once [idem:G1 idem:G5]"
-	keyed slow POST '/cgi-bin/take.cgi?slow&sleep=3' -d x
-	is "$status $said $(begun 'slow&sleep=3')" "504 - 1" \
+	keyed slow POST '/cgi-bin/take.cgi?slow&sleep=6' -d x
+	is "$status $said $(begun 'slow&sleep=6')" "504 - 1" \
 	    "$front: a front that loses patience hides the answer"
-	until_true has_ended 'slow&sleep=3'
-	keyed slow POST '/cgi-bin/take.cgi?slow&sleep=3' -d x
-	is "$status $said $(begun 'slow&sleep=3')" "201 replayed 1" \
+	until_true has_ended 'slow&sleep=6'
+	keyed slow POST '/cgi-bin/take.cgi?slow&sleep=6' -d x
+	is "$status $said $(begun 'slow&sleep=6')" "201 replayed 1" \
 	    "$front: a retry gets it all the same [idem:G4]"
 }
 

@@ -192,15 +192,15 @@ check_cut_upload() {
 check_leaving() {
 	rm -f "$folder/body"
 	curl -s -o "$folder/body" -H 'Idempotency-Key: "gone"' -d x \
-	    "http://127.0.0.1:$port/cgi-bin/take.cgi?gone&sleep=1" &
+	    "http://127.0.0.1:$port/cgi-bin/take.cgi?gone&sleep=3" &
 	leaver=$!
-	until_true has_begun 'gone&sleep=1'
+	until_true has_begun 'gone&sleep=3'
 	kill "$leaver"
 	wait "$leaver" 2>/dev/null
 	holds "$front: a client leaves while its program runs" \
 	    [ $? -gt 128 -a ! -e "$folder/body" ]
-	keyed gone POST '/cgi-bin/take.cgi?gone&sleep=1' -d x
-	is "$status $said $(begun 'gone&sleep=1')" "201 replayed 1" \
+	keyed gone POST '/cgi-bin/take.cgi?gone&sleep=3' -d x
+	is "$status $said $(begun 'gone&sleep=3')" "201 replayed 1" \
 	    "$front: the run went on, and its answer was kept [cgi:C70 F13]"
 	keyed turn POST '/cgi-bin/take.cgi?turn&sleep=1' -d x &
 	asker=$!
