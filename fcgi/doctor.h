@@ -34,7 +34,7 @@ enum doctor_check {
 	DOCTOR_SLOTS, DOCTOR_CLUSTER_BARE, DOCTOR_GENERATION,
 	/* the ledger */
 	DOCTOR_LEDGER, DOCTOR_SQLITE, DOCTOR_SYNC, DOCTOR_LEDGER_MODE,
-	DOCTOR_LEDGER_OWNER, DOCTOR_RUN_FOLDER, DOCTOR_FILE_SYSTEM,
+	DOCTOR_LEDGER_OWNER, DOCTOR_LEDGER_WRITE, DOCTOR_RUN_FOLDER, DOCTOR_FILE_SYSTEM,
 	DOCTOR_SPACE,
 	/* the run folder, and what lies in it */
 	DOCTOR_RUNS, DOCTOR_RUNS_MISSING, DOCTOR_RUNS_NETWORK,
@@ -176,6 +176,7 @@ struct doctor_redis {
 struct doctor_ledger {
 	const char *path;
 	char error[500];	/* why it cannot be opened; "": it can */
+	char unwritable[500];	/* why its owner cannot write it; "": can */
 	int64_t sqlite;		/* 3040001: 3.40.1 */
 	int64_t mode, owner;	/* permission bits; a user's number */
 	int64_t folder_owner, lock_owner;

@@ -132,6 +132,9 @@ doctor_judge_ledger(const struct doctor_ledger *l, struct doctor_findings *f)
 	judge_sqlite(l, f);
 	judge_mode(l, f);
 	judge_owner(l, f);
+	if (l->unwritable[0] != '\0')
+		doctor_find(f, DOCTOR_FAIL, DOCTOR_LEDGER_WRITE, "ledger: %s",
+		    l->unwritable);
 	judge_place(l, f);
 	judge_unknown("ledger", l->unknown, "", f);
 }

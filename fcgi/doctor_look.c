@@ -77,6 +77,31 @@ look_beside(const char *path, const char *run, struct doctor_ledger *l)
 	free(runs);
 }
 
+/* For now; root alone can, and may become itself again. */
+static bool
+become(uid_t user, gid_t group)
+{
+	if (user == 0)
+		return seteuid(0) == 0 && setegid(0) == 0;
+	return setegid(group) == 0 && seteuid(user) == 0;
+}
+
+/* As root may write everything, the ledger's owner is asked in its place. */
+static void
+look_for_owner(const char *path, struct doctor_ledger *l)
+{
+	struct stat st;
+	bool root = geteuid() == 0;
+
+	if (stat(path, &st) != 0 || (!root && geteuid() != st.st_uid))
+		return;
+	if (!root || become(st.st_uid, st.st_gid))
+		idem_sqlite_writable(path, l->unwritable,
+		    sizeof l->unwritable);
+	if (root && !become(0, 0))
+		abort();	/* else all that follows is another's */
+}
+
 void
 doctor_look_ledger(const char *path, const char *run, struct doctor_ledger *l)
 {
@@ -94,6 +119,7 @@ doctor_look_ledger(const char *path, const char *run, struct doctor_ledger *l)
 	look_at(path, &l->mode, &l->owner);
 	look_at_system(path, l);
 	look_beside(path, run, l);
+	look_for_owner(path, l);
 }
 
 /* --- tokens --------------------------------------------------------------- */

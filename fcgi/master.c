@@ -159,6 +159,9 @@ check_ledger(const struct conf *o)
 	if (store == NULL)
 		return refuse(error);
 	store->ops->close(store);
+	/* SQLite opens what it may only read, and every key would get 503. */
+	if (idem_sqlite_writable(o->ledger, error, sizeof error) != 0)
+		return refuse(error);
 	return 0;
 }
 
@@ -226,7 +229,8 @@ open_all(struct master *m)
 		return refuse(error);
 	m->shm = shm_new(o->programs, o->workers, m->lock_folder);
 	if (m->shm == NULL) {
-		snprintf(error, sizeof error, "shared memory: %s",
+		snprintf(error, sizeof error, "memory that workers share, or "
+		    "the counters in the run folder %.300s: %s", m->run,
 		    strerror(errno));
 		return refuse(error);
 	}

@@ -240,6 +240,13 @@ struct idem_store *idem_store_sqlite(const struct idem_sqlite_options *,
 int idem_store_sqlite_create(const char *path, char *error, size_t error_size);
 /* The library's: 3040001 is 3.40.1. */
 int idem_store_sqlite_version(void);
+/*
+ * May this process, by its effective user, write the ledger at `path`: the
+ * file, its -lock, -wal and -shm where they are there, and the folder in which
+ * SQLite makes the latter.  Nothing is opened.  0; -1 and a sentence: whose
+ * rights are wanting where, and what to do.
+ */
+int idem_sqlite_writable(const char *path, char *error, size_t error_size);
 /* What a file system's magic number (statfs(2)) is called, if it is one over
    a network or in user space, where locks and mapped files are not sure. */
 const char *idem_sqlite_network(uint32_t magic);

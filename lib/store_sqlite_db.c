@@ -227,6 +227,10 @@ idem_sqlite_db_open(struct idem_sqlite_db *d, struct idem_sqlite_file *file,
 		rc = prepare(d, read_only ? IDEM_SAYS_LOOKING : IDEM_SAYS);
 	if (rc == SQLITE_OK)
 		return 0;
+	/* SQLite does not say what, nor why. */
+	if (((rc & 0xff) == SQLITE_CANTOPEN || (rc & 0xff) == SQLITE_READONLY)
+	    && idem_sqlite_writable(file->path, error, error_size) != 0)
+		goto failed;
 	snprintf(error, error_size, "the ledger %s: %s (%d)", file->path,
 	    (rc & 0xff) == SQLITE_NOTADB ? "not a database" :
 	    d->db != NULL ? sqlite3_errmsg(d->db) : sqlite3_errstr(rc), rc);

@@ -179,6 +179,47 @@ examine(const char *path, struct stat *st, char *error, size_t error_size)
 	return -1;
 }
 
+static int
+may_write(const char *path, const char *what, char *error, size_t error_size)
+{
+	bool frozen;
+
+	if (faccessat(AT_FDCWD, what, W_OK, AT_EACCESS) == 0 ||
+	    errno == ENOENT)
+		return 0;
+	frozen = errno == EROFS;
+	snprintf(error, error_size, "the ledger %s: %s cannot be written by "
+	    "user %u: %s; %s", path, what, (unsigned)geteuid(),
+	    strerror(errno), frozen ? "mount it for writing, or put the "
+	    "ledger elsewhere" : "chown it to the user that idem runs as, and "
+	    "let that user write it");
+	return -1;
+}
+
+int
+idem_sqlite_writable(const char *path, char *error, size_t error_size)
+{
+	static const char *const beside[] = { "", "-lock", "-wal", "-shm" };
+	char *file = realpath(path, NULL), *folder, *name;
+	int answer = 0;
+	size_t i;
+
+	if (file == NULL)	/* opening it says more */
+		return 0;
+	for (i = 0; answer == 0 && i < sizeof beside / sizeof *beside; i++) {
+		if (asprintf(&name, "%s%s", file, beside[i]) < 0)
+			break;
+		answer = may_write(path, name, error, error_size);
+		free(name);
+	}
+	folder = idem_sqlite_folder(file);
+	if (answer == 0 && folder != NULL)
+		answer = may_write(path, folder, error, error_size);
+	free(folder);
+	free(file);
+	return answer;
+}
+
 int
 idem_sqlite_file_open(struct idem_sqlite_file *f, const char *path,
     bool read_only, char *error, size_t error_size)

@@ -51,6 +51,7 @@ static const struct field server_fields[] = {
 
 static const struct field ledger_fields[] = {
 	F(doctor_ledger, error, TEXT), F(doctor_ledger, sqlite, NUMBER),
+	F(doctor_ledger, unwritable, TEXT),
 	F(doctor_ledger, mode, NUMBER), F(doctor_ledger, owner, NUMBER),
 	F(doctor_ledger, folder_owner, NUMBER),
 	F(doctor_ledger, lock_owner, NUMBER),
@@ -354,6 +355,8 @@ static const struct {
 	{ LEDGER, "lock_owner=0", "fail ledger.owner", "a lock that does" },
 	{ LEDGER, "folder_owner=7", "warn ledger.owner", "a folder that does" },
 	{ LEDGER, "us=0", "", "not that root asks" },
+	{ LEDGER, "unwritable=chown", "fail ledger.write",
+	  "what its owner cannot write" },
 	{ LEDGER, "run_mode=0770", "fail ledger.run",
 	  "a folder of locks that others write into" },
 	{ LEDGER, "run_mode=- run_owner=- lock_owner=-", "",
