@@ -139,7 +139,8 @@ static const struct doctor_meaning meanings[DOCTOR_CHECKS] = {
 	    "named; else choose another prefix" },
 	[DOCTOR_LEDGER] = { "ledger.open",
 	    "without it no request with a key runs", "all: 503",
-	    "do what it says; idemctl init makes a new one" },
+	    "do what it says; idemctl init makes one where there never was "
+	    "any: a new ledger knows no key, and all would run again" },
 	[DOCTOR_SQLITE] = { "ledger.sqlite",
 	    "versions before 3.51.3 (but for 3.44.6 and 3.50.7) can lose "
 	    "pages when a checkpoint meets a writer; idem's lock beside the "
@@ -196,7 +197,7 @@ static const struct doctor_meaning meanings[DOCTOR_CHECKS] = {
 	[DOCTOR_RESERVE] = { "runs.reserve",
 	    "programs are started though there may be no room for what comes "
 	    "of them", "settled (as unknown), kept",
-	    "set reserve to 64m or more" },
+	    "set reserve to \"64MiB\" or more" },
 	[DOCTOR_RUNS_LEFT] = { "runs.left",
 	    "their lobby or keeper died; idemd settles them within a second "
 	    "or so, once their store answers", NO_PROMISE,
@@ -247,7 +248,7 @@ static const struct doctor_meaning meanings[DOCTOR_CHECKS] = {
 	    "say scheme = \"script\"" },
 	[DOCTOR_RERUN] = { "route.on-unknown",
 	    "a run that nobody knows the end of is started again",
-	    "once (as often as attempts says)",
+	    "once (as many starts as retry says)",
 	    "keep it only where a second run does no harm" },
 	[DOCTOR_PROBE] = { "route.probe",
 	    "an unknown key stays unknown, as under block", NO_PROMISE,
