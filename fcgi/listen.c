@@ -47,20 +47,46 @@ finished(int fd)
 
 /* --- unix ----------------------------------------------------------------- */
 
-/* Does somebody answer there?  A stale socket refuses. */
-static bool
-answers(const struct sockaddr_un *address)
+/* Why the socket that is there cannot be replaced; NULL: it is stale, and
+   refuses. */
+static const char *
+taken(const struct sockaddr_un *address)
 {
 	/* Non-blocking: with a full backlog it would wait for an accept. */
 	int fd = socket(AF_UNIX, SOCK_STREAM | SOCK_NONBLOCK | SOCK_CLOEXEC, 0);
-	bool does;
+	const char *why = "another process answers on it; stop it first";
 
 	if (fd == -1)
-		return true;	/* not known: leave it alone */
-	does = connect(fd, (const struct sockaddr *)address,
-	    sizeof *address) == 0 || errno != ECONNREFUSED;
+		return strerror(errno);	/* not known: leave it alone */
+	if (connect(fd, (const struct sockaddr *)address,
+	    sizeof *address) == -1) {
+		if (errno == ECONNREFUSED)
+			why = NULL;
+		else if (errno == EACCES)
+			why = "a socket of another user's is there; remove it "
+			    "if nobody listens on it";
+	}
 	close(fd);
-	return does;
+	return why;
+}
+
+/* What the administrator has to do about it, where that is known. */
+static const char *
+refused(int error)
+{
+	switch (error) {
+	case ENOENT:
+		return "its folder is not there; make it, at each boot if it "
+		    "lies in /run (RuntimeDirectory= of systemd.exec(5))";
+	case EACCES:
+		return "Permission denied; the user that idemd runs as must "
+		    "be able to write its folder";
+	case EADDRINUSE:	/* nobody answered, and it could not go */
+		return "a socket that nobody listens on is left there, and "
+		    "this user may not remove it; remove it";
+	default:
+		return strerror(error);
+	}
 }
 
 static int
@@ -78,6 +104,7 @@ static int
 open_unix(const char *path, char *error, size_t size)
 {
 	struct sockaddr_un address = { .sun_family = AF_UNIX };
+	const char *why;
 	struct stat st;
 	int fd;
 
@@ -92,15 +119,15 @@ open_unix(const char *path, char *error, size_t size)
 		if (!S_ISSOCK(st.st_mode))
 			return failed(error, size, "socket", path, "there is a "
 			    "file that is no socket; choose another path");
-		if (answers(&address))
-			return failed(error, size, "socket", path,
-			    "another process answers on it; stop it first");
+		why = taken(&address);
+		if (why != NULL)
+			return failed(error, size, "socket", path, why);
 		unlink(path);
 	}
 	fd = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0);
 	if (fd == -1 || bind_unix(fd, &address) == -1 ||
 	    listen(fd, BACKLOG) == -1) {
-		failed(error, size, "socket", path, strerror(errno));
+		failed(error, size, "socket", path, refused(errno));
 		if (fd != -1)
 			close(fd);
 		return -1;

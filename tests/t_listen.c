@@ -17,6 +17,7 @@
 #include <unistd.h>
 
 #define HANG_S 30	/* nothing here may wait; then the test is ended */
+#define NOBODY 65534
 #define PATH_LONGEST (sizeof ((struct sockaddr_un *)0)->sun_path - 1)
 
 /* Places that there are none of, and what is said of each. */
@@ -48,7 +49,7 @@ static const struct {
 	{ "unix without a path", "unix:", { "unix:", "a path is missing" } },
 	{ "nothing", "", { "unix:", "a path is missing" } },
 	{ "a folder that is missing", "unix:none/x",
-	  { "none/x", "No such file" } },
+	  { "none/x", "its folder is not there; make it" } },
 	{ "a file that is no socket", "unix:file",
 	  { "file", "no socket; choose another path" } },
 	{ "a folder", "unix:folder", { "folder", "no socket" } },
@@ -138,6 +139,44 @@ check_wrong(void)
 	close(stuck);
 	close(datagram);
 	close(file);
+}
+
+/* What a user without rights is told; root becomes nobody, in a child. */
+static void
+check_rights(void)
+{
+	static const struct { const char *where, *says; } rows[] = {
+		{ "unix:shut/new", "must be able to write its folder" },
+		{ "unix:shut/dead", "may not remove it; remove it" },
+		{ "unix:shut/theirs", "remove it if nobody listens on it" },
+	};
+	char error[512];
+	int status = -1;
+	size_t i;
+	pid_t pid;
+
+	if (mkdir("shut", 0755) != 0)
+		bail_out("shut");
+	close(bound("shut/dead", SOCK_STREAM, 0));
+	close(bound("shut/theirs", SOCK_STREAM, 0));
+	if (chmod("shut/dead", 0777) != 0 || chmod("shut/theirs", 0) != 0 ||
+	    chmod("shut", 0555) != 0 || chmod(".", 0711) != 0)
+		bail_out("shut");
+	for (i = 0; i < sizeof rows / sizeof *rows; i++) {
+		pid = fork();
+		if (pid == 0) {
+			if (geteuid() == 0 && (setgid(NOBODY) != 0 ||
+			    setuid(NOBODY) != 0))
+				_exit(2);
+			_exit(listen_open(rows[i].where, error, sizeof error) ==
+			    -1 && strstr(error, rows[i].says) != NULL ? 0 : 1);
+		}
+		waitpid(pid, &status, 0);
+		is_int(status, 0, "%s: \"%s\"", rows[i].where, rows[i].says);
+	}
+	if (chmod("shut", 0755) != 0 || remove("shut/dead") != 0 ||
+	    remove("shut/theirs") != 0 || rmdir("shut") != 0)
+		note("shut is left");
 }
 
 static void
@@ -362,6 +401,7 @@ main(void)
 		bail_out("%s cannot be made", top);
 	alarm(HANG_S);
 	check_wrong();
+	check_rights();
 	check_paths();
 	check_mode(0);
 	check_mode(077);
