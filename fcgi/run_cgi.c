@@ -11,6 +11,8 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#define LOG_PROGRAM 300	/* of its path in a line */
+
 /* --- its end -------------------------------------------------------------- */
 
 static enum run_how
@@ -33,14 +35,32 @@ how_ended(const struct run_end *end)
 	}
 }
 
+/* What could not be started; the request names it, or the configuration. */
+static const char *
+program_of(const struct run *r)
+{
+	const struct visit *v = r->visit;
+
+	if (r->probe)
+		return v->route->probe;
+	if (v->route->program.kind == PROGRAM_NAMED)
+		return v->route->program.argv[0];
+	return v->detail != NULL ? v->detail->program.path : NULL;
+}
+
 static void
 not_started(struct run *r, const struct run_end *end)
 {
+	const char *program = program_of(r);
+	char word[LOG_PROGRAM] = "-";
+
+	if (program != NULL)
+		log_word(word, sizeof word, program);
 	r->handed = false;
 	if (!r->probe)
 		r->visit->note.run = 0;
-	log_line(&r->lobby->log, "run=%llu not-started=\"%s\"",
-	    (unsigned long long)r->id, strerror(end->error));
+	log_line(&r->lobby->log, "run=%llu program=%s not-started=\"%s\"",
+	    (unsigned long long)r->id, word, strerror(end->error));
 	run_not_started(r, end->problem);
 }
 

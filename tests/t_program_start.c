@@ -241,6 +241,22 @@ many_variables(struct rig *rig, size_t n, const char *want)
 	    "the same request without them");
 }
 
+/* Once idemd has ended: it writes its log in pieces. */
+static void
+log_names_it(struct rig *rig)
+{
+	char *log = rig_slurp(rig, "log");
+	char line[300];
+
+	if (log == NULL)
+		bail_out("no log");
+	snprintf(line, sizeof line, " program=%s not-started=\"No such file or "
+	    "directory\"", rig_at(rig, "program"));
+	ok(strstr(log, line) != NULL,
+	    "the log says which program is not there");
+	free(log);
+}
+
 int
 main(void)
 {
@@ -256,6 +272,7 @@ main(void)
 	many_variables(&rig, 4000, "201 stored");
 	many_variables(&rig, 5000, "431 not-started");
 	is_int(rig_stop(&rig, 10000), 0, "idemd ends with status 0");
+	log_names_it(&rig);
 	rig_end(&rig);
 	return done();
 }
