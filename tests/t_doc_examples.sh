@@ -1,10 +1,13 @@
 #!/bin/sh
 # SPDX-License-Identifier: ISC
 #
-# The probes and the alert of doc/operations.md are run as they stand there.
+# The probes and the alert of doc/operations.md are run as they stand there, and
+# each configuration in the texts is read.
 
 top_srcdir=${top_srcdir:-.}
 text=$top_srcdir/doc/operations.md
+IDEMD=${IDEMD:-${top_builddir:-.}/idemd}
+IDEMCTL=${IDEMCTL:-${top_builddir:-.}/idemctl}
 key=5f3a9c0177e2b1d45f3a9c0177e2b1d45f3a9c0177e2b1d45f3a9c0177e2b1d4
 count=0
 failed=0
@@ -161,6 +164,28 @@ alert() {
 	ok $? "with what it is about, and that there are more"
 }
 
+# --- configurations --------------------------------------------------------
+
+# Those that are a part of one have no ledger of their own.
+configurations() {
+	(umask 077; "$IDEMCTL" token --make-key >"$work/token.keys") || exit 1
+	for file in README.md doc/operations.md doc/tokens.md; do
+		awk -v to="$work/${file##*/}" '
+			/^```lua$/ { n++; inside = 1; next }
+			/^```$/ { inside = 0 }
+			inside { print >(to "." n ".conf") }' "$top_srcdir/$file"
+	done
+	for file in "$work"/*.conf; do
+		sed "s|/etc/idem/token.keys|$work/token.keys|" "$file" >"$work/conf"
+		says 0 '^.*: ok, [12] route' "${file##*/} can be read" \
+		    "$IDEMD" --config "$work/conf" --check-config \
+		    --ledger "sqlite:$work/ledger.db"
+	done
+	[ "$count" -ge 5 ]
+	ok $? "there are some"
+}
+
+configurations
 if command -v sqlite3 >/dev/null; then
 	probe_of_table
 else
