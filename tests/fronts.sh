@@ -215,8 +215,8 @@ free_port() {
 as_written() {
 	sed -e "s|/run/idem/|$folder/|g" -e "s|/var/lib/idem/|$folder/|g" \
 	    -e "s|/etc/idem/|$folder/|g" -e "s|/srv/www|$www|g" \
-	    -e "s|/usr/sbin/idemd|$folder/idemd|g" \
-	    -e "s|/usr/bin/idem-cgi|$folder/idem-cgi|g" \
+	    -e "s|/usr/local/sbin/idemd|$folder/idemd|g" \
+	    -e "s|/usr/local/bin/idem-cgi|$folder/idem-cgi|g" \
 	    -e "s|listen 80;|listen 127.0.0.1:$port;|" \
 	    -e "s|^server.port = 80\$|server.port = $port|" \
 	    -e "s|<VirtualHost \*:80>|<VirtualHost 127.0.0.1:$port>|" \
