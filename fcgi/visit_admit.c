@@ -6,6 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#define LOG_PATH 300	/* of a path in a line */
 #define PARAMS_COUNT_MAX 4096	/* more is 431: no client has so many fields */
 
 static void
@@ -155,6 +156,29 @@ admit_key(struct visit *v)
 	begin_form(v);
 }
 
+/* Which file was meant: the client is told only that there is nothing. */
+static void
+log_program(const struct visit *v, enum idem_problem problem)
+{
+	const struct detail *d = v->detail;
+	const struct program_rule *rule = &v->route->program;
+	const char *name = idem_params_get(&d->params, "SCRIPT_FILENAME");
+	char program[LOG_PATH] = "-", root[LOG_PATH] = "-";
+
+	if (rule->kind != PROGRAM_BY_REQUEST || (problem !=
+	    IDEM_PROBLEM_NO_PROGRAM && problem !=
+	    IDEM_PROBLEM_FORBIDDEN_PROGRAM))
+		return;
+	if (name != NULL && *name != '\0')
+		log_word(program, sizeof program, name);
+	if (rule->root != NULL)
+		log_word(root, sizeof root, rule->root);
+	log_line(&v->lobby->log, "program=%s root=%s not-started=\"%s\"",
+	    program, root, problem == IDEM_PROBLEM_NO_PROGRAM ?
+	    "there is no such file" : "not below root, not one of those that "
+	    "are allowed, or not an executable file");
+}
+
 void
 visit_admit(struct visit *v)
 {
@@ -176,8 +200,10 @@ visit_admit(struct visit *v)
 		return;
 	admit_key(v);
 	problem = program_find(&d->program, &v->route->program, &d->params);
-	if (problem != IDEM_PROBLEM_NONE)
+	if (problem != IDEM_PROBLEM_NONE) {
+		log_program(v, problem);
 		refuse(v, problem);
+	}
 	if (d->stated && is_too_long(v, d->length))
 		refuse(v, IDEM_PROBLEM_TOO_MUCH_BODY);
 }

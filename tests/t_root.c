@@ -168,6 +168,25 @@ odd_names(struct rig *rig)
 	}
 }
 
+/* Once idemd has ended: it writes its log in pieces. */
+static void
+log_names(struct rig *rig, const char *file, const char *why)
+{
+	char *log = rig_slurp(rig, "log");
+	char text[2 * RIG_PATH], *line, *end;
+
+	if (log == NULL)
+		bail_out("no log");
+	snprintf(text, sizeof text, " program=%s/%s root=/", rig->folder, file);
+	line = strstr(log, text);
+	end = line != NULL ? strchr(line, '\n') : NULL;
+	if (end != NULL)
+		*end = '\0';
+	ok(end != NULL && strstr(line, why) != NULL,
+	    "the log has %s: \"%s\"", file, why);
+	free(log);
+}
+
 static void
 all(struct rig *rig, const char *root)
 {
@@ -185,6 +204,8 @@ all(struct rig *rig, const char *root)
 	odd_names(rig);
 	is_int(starts(rig) - before, runs, "nothing else was started");
 	is_int(rig_stop(rig, 10000), 0, "idemd ends with status 0");
+	log_names(rig, "outside/order", "not below root");
+	log_names(rig, "root/none", "there is no such file");
 	remove(rig->ledger);	/* the next idemd knows nothing of these keys */
 	remove(rig_at(rig, "ledger.db-wal"));
 	remove(rig_at(rig, "ledger.db-shm"));
