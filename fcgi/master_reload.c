@@ -89,11 +89,11 @@ master_reload(struct master *m)
 	int fd;
 
 	if (m->options->config == NULL) {
-		log_line(&m->log, "reload error=\"there is no --config\"");
+		log_line(&m->log, "reload refused: there is no --config");
 		return;
 	}
 	if (!read_file(m->options->config, &text)) {
-		log_line(&m->log, "reload error=\"%s: %s\"",
+		log_line(&m->log, "reload refused: %s: %s",
 		    m->options->config, strerror(errno));
 		idem_buf_free(&text);
 		return;

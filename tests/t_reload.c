@@ -140,8 +140,9 @@ test_refused(struct rig *rig)
 	post(rig, "/one", "a", "201 replayed", "the old one is in force still");
 	unlink(rig_at(rig, "idem.conf"));
 	kill(rig->pid, SIGHUP);
-	ok(ask_await_logged(rig, "reload error=", 1), "a file that is gone is told "
-	    "of");
+	ok(ask_await_logged(rig, "idem.conf: No such file", 1) &&
+	    ask_logged(rig, "reload error") == 0, "a file that is gone is told "
+	    "of, as every other refusal is");
 	post(rig, "/two", "b", "201 stored", "and changes nothing either");
 }
 
