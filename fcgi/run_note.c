@@ -14,13 +14,16 @@ static void
 complain(struct visit *v, const char *what)
 {
 	char key[LOBBY_KEY];
+	int error = errno;
 
 	if (v->note.complained)
 		return;
 	v->note.complained = true;
 	lobby_key(&v->x.key, v->x.issued_only, key);
+	/* Nothing in it is missed but itself. */
 	log_line(&v->lobby->log, "key=%s note=%s error=\"%s\"", key, what,
-	    strerror(errno));
+	    error == ENOENT ? "the run folder is gone: restart idemd, which "
+	    "makes it again" : strerror(error));
 }
 
 /* --- what it says --------------------------------------------------------- */

@@ -349,7 +349,8 @@ test_no_folder(void)
 	ask(&rig, &request, "503 not-started",
 	    "what cannot be noted is not run");
 	is_int(starts(&rig), 0, "indeed");
-	is_int(ask_logged(&rig, "note=not-made"), 1, "the log says why");
+	is_int(ask_logged(&rig, "note=not-made error=\"the run folder is gone: "
+	    "restart idemd"), 1, "the log says why, and what to do");
 	ask(&rig, &(struct rig_request){ .method = "POST", .path = "/o" },
 	    "200", "without a key nothing is noted");
 	rig_stop(&rig, WAIT_MS);
