@@ -56,11 +56,13 @@ is_new(const struct check_view *v, const struct check_try *first,
     const struct check_try *try)
 {
 	int64_t since_ns = first->inv->t_ns;
+	int64_t by_ns = try->ret->t_ns > first->ret->t_ns ? try->ret->t_ns :
+	    first->ret->t_ns;
 
 	if (check_is(first->ret->d, try->ret->d))
 		return false;
-	return check_fault_operator(v, try->key, since_ns, try->ret->t_ns) ||
-	    (v->head->once_ms > 0 && try->ret->t_ns - since_ns >=
+	return check_fault_operator(v, try->key, since_ns, by_ns) ||
+	    (v->head->once_ms > 0 && by_ns - since_ns >=
 	    check_ns(v->head->once_ms));
 }
 

@@ -124,15 +124,24 @@ add_stored(struct check_view *v, const struct history_event *e)
 }
 
 static void
-add_word(struct check_view *v, const struct history_event *e, bool operator)
+add_word(struct check_view *v, const struct history_event *e)
 {
 	size_t key = check_view_key(v, e->k);
 
-	if (key == CHECK_NO_KEY)
-		add_time(v, operator ? &v->resolved : &v->expired, e->t_ns);
-	else
-		add_time(v, operator ? &v->keys[key].resolved :
-		    &v->keys[key].expired, e->t_ns);
+	add_time(v, key == CHECK_NO_KEY ? &v->resolved :
+	    &v->keys[key].resolved, e->t_ns);
+	if (!check_is(e->script, "done"))
+		add_time(v, key == CHECK_NO_KEY ? &v->freed :
+		    &v->keys[key].freed, e->t_ns);
+}
+
+static void
+add_expiry(struct check_view *v, const struct history_event *e)
+{
+	size_t key = check_view_key(v, e->k);
+
+	add_time(v, key == CHECK_NO_KEY ? &v->expired :
+	    &v->keys[key].expired, e->t_ns);
 }
 
 static void
@@ -164,13 +173,13 @@ check_faults_make(struct check_view *v)
 		else if (e->kind == HISTORY_FAULT) {
 			add_fault(&f, e, false);
 			if (family_of(act_of(v->head, e)) == OPERATOR)
-				add_word(v, e, true);
+				add_word(v, e);
 		} else if (e->kind == HISTORY_NOTE &&
 		    check_is(e->label, "stall"))
 			add_fault(&f, e, true);
 		else if (e->kind == HISTORY_STORE &&
 		    check_is(e->note, "lease_expired_running"))
-			add_word(v, e, false);
+			add_expiry(v, e);
 		else if (says_stored(e))
 			add_stored(v, e);
 	sort_longest(v);
@@ -265,6 +274,14 @@ check_fault_operator(const struct check_view *v, size_t key, int64_t from_ns,
 }
 
 bool
+check_fault_freed(const struct check_view *v, size_t key, int64_t from_ns,
+    int64_t to_ns)
+{
+	return within(&v->freed, from_ns, to_ns) || (key != CHECK_NO_KEY &&
+	    within(&v->keys[key].freed, from_ns, to_ns));
+}
+
+bool
 check_lease_ended(const struct check_view *v, size_t key, int64_t from_ns,
     int64_t to_ns)
 {
@@ -283,7 +300,7 @@ check_run_excused(const struct check_view *v, const struct check_key *key,
 	const struct check_span span = { key, 0, from_ns, to_ns };
 	size_t number = (size_t)(key - v->keys);
 
-	if (check_fault_operator(v, number, from_ns, to_ns))
+	if (check_fault_freed(v, number, from_ns, to_ns))
 		return true;
 	if (v->head->once_ms > 0 &&
 	    to_ns - from_ns >= check_ns(v->head->once_ms))

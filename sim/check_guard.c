@@ -20,7 +20,7 @@ became_new(const struct check_view *v, const struct check_try *first,
 {
 	int64_t since_ns = first->inv->t_ns;
 
-	return check_fault_operator(v, first->key, since_ns, by_ns) ||
+	return check_fault_freed(v, first->key, since_ns, by_ns) ||
 	    (v->head->once_ms > 0 &&
 	    by_ns - since_ns >= check_ns(v->head->once_ms));
 }

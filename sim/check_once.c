@@ -50,6 +50,28 @@ started_again(const struct check_view *v, const struct check_key *key,
 	return false;
 }
 
+/*
+ * Before run i the operator has freed it, or its tombstone has ended: then nothing
+ * is done again.  Attempts are counted on after his word.
+ */
+static bool
+begins_anew(const struct check_view *v, const struct check_key *key, size_t i,
+    size_t *starts)
+{
+	int64_t from_ns = key->runs[i - 1]->first->t_ns;
+	int64_t to_ns = key->runs[i]->first->t_ns;
+
+	if (v->head->once_ms > 0 &&
+	    to_ns - from_ns >= check_ns(v->head->once_ms)) {
+		*starts = 1;
+		return true;
+	}
+	if (check_fault_freed(v, (size_t)(key - v->keys), from_ns, to_ns))
+		return true;
+	++*starts;
+	return false;
+}
+
 static bool
 once(const struct check_view *v, const struct check_key *key,
     struct check_finding *f)
@@ -58,9 +80,8 @@ once(const struct check_view *v, const struct check_key *key,
 	size_t i, starts = 1, retries = v->head->retries;
 
 	for (i = 0; i < key->runs_n; i++) {
-		if (i > 0 && !check_fault_operator(v, (size_t)(key - v->keys),
-		    key->runs[i - 1]->first->t_ns, key->runs[i]->first->t_ns))
-			starts++;
+		if (i > 0 && begins_anew(v, key, i, &starts))
+			first = NULL;
 		if (i > 0 && (!check_run_excused(v, key, i) ||
 		    (retries > 0 && starts > retries)) &&
 		    !started_again(v, key, i, first, f))
@@ -76,8 +97,8 @@ once(const struct check_view *v, const struct check_key *key,
  * came to its effect or not.  Under retry and probe once more after each run
  * that was cut, or whose end could not be told (a fault that reaches the key, a
  * lease that ended, a program that ended by itself), and under retry no more
- * often than the policy's number; once more after each word of the operator's;
- * and a key whose tombstone has ended is a new one.  A run whose answer says
+ * often than the policy's number; once more after each word of the operator's
+ * but "done"; and a key whose tombstone has ended is a new one.  A run whose answer says
  * that the key is released may be followed by another, but not if both had an
  * effect.
  *

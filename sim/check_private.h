@@ -41,6 +41,7 @@ struct check_key {
 	struct check_run **runs;	/* in the order of their first lines */
 	size_t runs_n;
 	struct check_times resolved;	/* by the operator */
+	struct check_times freed;	/* ... whose word was not "done" */
 	struct check_times expired;	/* a lease, beside its run */
 	struct check_times stored;	/* an instance's log, or the server that
 					   has it, says: it is completed */
@@ -71,7 +72,8 @@ struct check_view {
 	size_t questions_n, gates_n;
 	struct check_fault *faults;	/* in the order of their begin */
 	size_t faults_n;
-	struct check_times resolved, expired;	/* of a key that is not known */
+	struct check_times resolved, freed, expired;	/* of a key that is
+							   not known */
 	bool commits;		/* there is a commit in the journal at all */
 	bool ended;		/* the run came to its end */
 	int64_t healed_ns;	/* when all faults had ended; of none: 0 */
@@ -126,6 +128,10 @@ int64_t check_later(int64_t, int64_t);	/* their sum; INT64_MAX at most */
 /* The operator's word on a key (or on one that is not known) between. */
 bool check_fault_operator(const struct check_view *, size_t key,
     int64_t from_ns, int64_t to_ns);
+/* A word of his after which it may be run again: any but "done"; "forget" has a
+   tombstone of its own, whose end is not in a history. */
+bool check_fault_freed(const struct check_view *, size_t key, int64_t from_ns,
+    int64_t to_ns);
 
 /*
  * A time of a key's, in which something may have ended its claim, its run or the

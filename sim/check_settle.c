@@ -15,7 +15,7 @@ was_killed(const struct check_view *v, const struct check_run *run)
 
 	for (; fault < v->faults + v->faults_n; fault++)
 		if (check_fault_kills(fault) &&
-		    fault->until_ns >= run->first->t_ns &&
+		    fault->from_ns >= run->first->t_ns &&
 		    (fault->event->gate == NULL || check_is(fault->event->gate,
 		    run->first->gate)))
 			return true;

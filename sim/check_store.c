@@ -143,7 +143,7 @@ static bool
 became_new(const struct check_view *v, const struct check_key *key,
     const struct history_event *first, const struct history_event *then)
 {
-	return check_fault_operator(v, (size_t)(key - v->keys), first->t_ns,
+	return check_fault_freed(v, (size_t)(key - v->keys), first->t_ns,
 	    then->t_ns) || (v->head->once_ms > 0 &&
 	    then->t_ns - first->t_ns >= check_ns(v->head->once_ms));
 }

@@ -54,6 +54,12 @@ static const struct story_row rows[] = {
 	  ACKED "- fault operator.resolve k1 word=forget | "
 	  "c2 inv a2 k1 f=x | h2 begin e2 k1 a2 | h2 commit e2 | "
 	  "h2 end e2 | c2 ret a2 ok d=E of=e2", "", NULL },
+	{ "also to one who had asked before it", SAME, CHECK_HOLDS, NULL,
+	  "c1 inv a1 k1 f=x | c2 inv a2 k1 f=x | h1 begin e1 k1 a2 | "
+	  "h1 commit e1 | h1 end e1 | c2 ret a2 ok d=D of=e1 | "
+	  "- fault operator.resolve k1 word=forget | c3 inv a3 k1 f=x | "
+	  "h2 begin e2 k1 a3 | h2 commit e2 | h2 end e2 | "
+	  "c3 ret a3 ok d=E of=e2 | c1 ret a1 ok d=E of=e2", "", NULL },
 	{ "answers that failed to be final are not compared", SAME,
 	  CHECK_UNEXERCISED, NULL,
 	  RAN "c1 ret a1 info s=200 how=whole mark=unrecorded d=D | "

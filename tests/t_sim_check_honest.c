@@ -449,7 +449,12 @@ static const struct story_row rows[] = {
 	  "g1 fault operator.resolve k1 word=not-done | c2 inv a2 k1 f=y | "
 	  "h2 begin e2 k1 a2 | h2 commit e2 | c2 ret a2 ok d=E of=e2", "",
 	  NULL },
-	{ "but not one that was run before it", GUARD, CHECK_VIOLATED, NULL,
+	{ "but not if it was that the first has been done", GUARD,
+	  CHECK_VIOLATED, NULL,
+	  "c1 inv a1 k1 f=x | h1 begin e1 k1 a1 | c1 ret a1 info | "
+	  "g1 fault operator.resolve k1 word=done | c2 inv a2 k1 f=y | "
+	  "h2 begin e2 k1 a2 | c2 ret a2 info", "2 6 1 5", NULL },
+	{ "nor one that was run before it", GUARD, CHECK_VIOLATED, NULL,
 	  "c1 inv a1 k1 f=x | h1 begin e1 k1 a1 | c1 ret a1 info | "
 	  "c2 inv a2 k1 f=y | h2 begin e2 k1 a2 | h2 commit e2 | "
 	  "c2 ret a2 info | g1 fault operator.resolve k1 word=not-done",

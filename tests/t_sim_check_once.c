@@ -102,6 +102,31 @@ static const struct story_row rows[] = {
 	  "g1 fault proc.kill | - fault operator.resolve k1 word=not-done | "
 	  "c1 inv a2 k1 | h2 begin e2 k1 a2 x2 | h2 commit e2 | h2 end e2",
 	  "", NULL },
+	{ "but not if he says that it has", ONCE, CHECK_VIOLATED, NULL,
+	  "c1 inv a1 k1 | h1 begin e1 k1 a1 | h1 commit e1 | "
+	  "g1 fault proc.kill | - fault operator.resolve k1 word=done | "
+	  "c1 inv a2 k1 | h2 begin e2 k1 a2 x2 | h2 commit e2 | h2 end e2",
+	  "3 8 2 7", NULL },
+	{ "what was done before his word is not done again", ONCE,
+	  CHECK_HOLDS, NULL,
+	  "c1 inv a1 k1 | h1 begin e1 k1 a1 | h1 commit e1 | "
+	  "g1 fault proc.kill | - fault operator.resolve k1 word=not-done | "
+	  "c1 inv a2 k1 | h2 begin e2 k1 a2 x2 | h2 end e2 | c1 ret a2 info "
+	  "how=whole s=503 mark=released | c1 inv a3 k1 | "
+	  "h3 begin e3 k1 a3 x3 | h3 commit e3 | h3 end e3", "", NULL },
+	{ "a new key has all its starts again", ONCE, CHECK_HOLDS,
+	  "once=50 retry=2",
+	  "c1 inv a1 k1 | h1 begin e1 k1 a1 | g1 fault proc.kill | "
+	  "c1 inv a2 k1 | h2 begin e2 k1 a2 x2 | h2 commit e2 | h2 end e2 | "
+	  "c1 ret a2 ok d=x | @100 c1 inv a3 k1 | h3 begin e3 k1 a3 | "
+	  "g1 fault proc.kill | c1 inv a4 k1 | h4 begin e4 k1 a4 x2 | "
+	  "h4 commit e4", "", NULL },
+	{ "and not more", ONCE, CHECK_VIOLATED, "once=50 retry=2",
+	  "c1 inv a1 k1 | h1 begin e1 k1 a1 | h1 commit e1 | h1 end e1 | "
+	  "c1 ret a1 ok d=x | @100 c1 inv a3 k1 | h3 begin e3 k1 a3 | "
+	  "g1 fault proc.kill | c1 inv a4 k1 | h4 begin e4 k1 a4 x2 | "
+	  "g1 fault proc.kill | c1 inv a5 k1 | h5 begin e5 k1 a5 x3", "13 10",
+	  NULL },
 	{ "the operator's word on another key excuses nothing", ONCE,
 	  CHECK_VIOLATED, NULL,
 	  "c1 inv a1 k1 | c2 inv a2 k2 | h1 begin e1 k1 a1 | h1 commit e1 | "

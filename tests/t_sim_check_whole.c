@@ -79,6 +79,11 @@ static const struct story_row rows[] = {
 	{ "once again by the operator's word", TOLD, CHECK_UNEXERCISED, NULL,
 	  RAN "g1 fault operator.resolve k1 word=not-done | c2 inv a2 k1 | "
 	  "h2 begin e2 k1 a2 x2 on=g1 | h2 commit e2 | h2 end e2", "", NULL },
+	{ "but not if his word was that it had been done", TOLD,
+	  CHECK_VIOLATED, NULL,
+	  RAN "g1 fault operator.resolve k1 word=done | c2 inv a2 k1 | "
+	  "h2 begin e2 k1 a2 x2 on=g1 | h2 commit e2 | h2 end e2", NULL,
+	  NULL },
 	{ "who was killed before he ran it could have told", TOLD,
 	  CHECK_VIOLATED, NULL,
 	  "g1 fault proc.kill | g1 heal proc.restart | " TWICE, "7 8", NULL },
@@ -211,6 +216,11 @@ static const struct story_row rows[] = {
 	  "limit=60000",
 	  "c1 inv a1 k1 | h1 begin e1 k1 a1 on=g1 | c1 ret a1 info | "
 	  "@5000 u inv a2 k1 >g1 audit | u ret a2 busy", "5", NULL },
+	{ "one that began after a kill of its instance's may go on, too",
+	  RESOLVES, CHECK_OPEN, "limit=60000",
+	  "g1 fault proc.kill | c1 inv a1 k1 | h1 begin e1 k1 a1 on=g1 | "
+	  "c1 ret a1 info | - heal | @5000 u inv a2 k1 >g1 audit | "
+	  "u ret a2 busy", "7", NULL },
 	{ "but not beyond its limit", RESOLVES, CHECK_VIOLATED, "limit=1000",
 	  "c1 inv a1 k1 | h1 begin e1 k1 a1 on=g1 | c1 ret a1 info | "
 	  "@5000 u inv a2 k1 >g1 audit | u ret a2 busy", "5 2", NULL },
