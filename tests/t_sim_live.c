@@ -195,7 +195,12 @@ static bool
 is_as_told(const struct row *row, const struct live_rig_run *r)
 {
 	const struct judge_run *worst = &r->point.worst;
+	char why[200];
 
+	if (history_odd(&r->h, why, sizeof why) != 0) {
+		note("no run has such a history: %s", why);
+		return false;
+	}
 	return r->point.verdict == row->verdict &&
 	    (row->starts < 0 || live_rig_starts(&r->h, "k") == row->starts) &&
 	    (row->invariant == NULL || (worst->by_check &&
