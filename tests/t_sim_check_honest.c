@@ -241,6 +241,11 @@ static const struct story_row rows[] = {
 	  "a heal store.restart | " TOLD AGAIN
 	  "h2 commit e2 | h2 end e2 | c3 ret a3 info | c4 inv a4 k1 >g2 | "
 	  "c4 ret a4 unknown", "", NULL },
+	{ "so does one that stood still, and may have been replaced",
+	  UNKNOWN, CHECK_HOLDS, "arbiter=redis", "a fault store.pause | "
+	  "a heal store.resume | " TOLD AGAIN
+	  "h2 commit e2 | h2 end e2 | c3 ret a3 info | c4 inv a4 k1 >g2 | "
+	  "c4 ret a4 unknown", "", NULL },
 	{ "a kill after it was stored explains nothing", UNKNOWN,
 	  CHECK_VIOLATED, NULL, RAN "g1 log request k1 mark=stored | "
 	  "c1 ret a1 info | g1 fault proc.kill | c2 inv a2 k1 | "
