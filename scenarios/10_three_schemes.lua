@@ -82,7 +82,11 @@ return sim.scenario {
   topology = {
     redis = { a = {} },
     gates = { n = 2, arbiter = "redis", store = "a",
-              config = seen.patient { scheme = scheme, lease = lease, limit = limit, wait = "50ms" } },
+              config = seen.patient { scheme = scheme, lease = lease, limit = limit,
+                                      -- whoever waits for a claim that is slow to come back
+                                      -- is told that the key is in progress
+                                      wait = scheme == "script" and situation == "storm" and "3s"
+                                        or "50ms" } },
   },
 
   handler = sim.handler { effect = "append", service = sim.const(150) },

@@ -17,7 +17,7 @@ local patience, charge = 200, 300
 local loads = {
   timeout = {
     sim.closed { clients = 1, keys = sim.keys { n = 1 }, requests_per_client = 1,
-                 retry = sim.retry { max = 4, timeout = sim.const(patience),
+                 retry = sim.retry { max = 8, timeout = sim.const(patience),
                                      backoff = "const", base = 50, key = "reuse",
                                      on = { "timeout", "busy" } } },
   },
@@ -49,7 +49,11 @@ return sim.scenario {
   topology = {
     redis = { a = { persistence = "aof_always" } },
     gates = { n = 2, arbiter = "redis", store = "a",
-              config = { lease = "600ms", wait = "50ms", store_timeout = "100ms",
+              -- a busy host is not to look like a store that is down, nor a claim that is
+              -- slow to come back like a charge
+              config = { lease = "600ms", wait = variant == "race" and "200ms" or "50ms",
+                         store_timeout = variant == "store_down" and "100ms" or "2s",
+                         budget = variant == "store_down" and "300ms" or "4s",
                          probe_every = "100ms", on_outage = "reject" } },
   },
 
