@@ -6,14 +6,17 @@
 
 /*
  * Writers wait while a sweep writes, at most 5 ms: so it stops after SWEEP_MS,
- * and after SWEEP_BYTES of answers, since each page that they leave is read
- * first; the rest is for the commit.  What there is to do is looked for
- * before, when nobody waits; then it is found at once.
+ * which is up to a millisecond more, and after SWEEP_BYTES of answers, since
+ * each page that they leave is read first; the rest is for the commit.  What
+ * there is to do is looked for before, when only our own worker waits; then it
+ * is found at once.  The clock is looked at after each STEP_ROWS: so many are
+ * done in a call, however slow the machine is.
  */
 #define SWEEP_MS 2
 #define SWEEP_BYTES (2 * IDEM_SQLITE_PIECE)
 #define LOOK_MS 2
 #define LOOK_ROWS 2000
+#define STEP_ROWS 8
 
 /* What is to be swept; read before one of them is changed. */
 struct due {
@@ -28,6 +31,12 @@ static int64_t
 now_ms(void)
 {
 	return idem_boot_ms(&idem_clock_real);
+}
+
+static bool
+in_time(const struct due *due, uint32_t rows)
+{
+	return rows == 0 || rows % STEP_ROWS != 0 || now_ms() <= due->end_ms;
 }
 
 /* --- finding -------------------------------------------------------------- */
@@ -106,13 +115,13 @@ find_old(struct idem_sqlite_db *d, const struct idem_store_call *call,
     int64_t wall_ms, struct due *due)
 {
 	sqlite3_stmt *stmt = d->say[IDEM_SAY_WALK];
-	unsigned steps = 0;
+	uint32_t steps = 0;
 	int rc = SQLITE_ROW;
 
 	d->walk.found = false;
 	sqlite3_bind_int64(stmt, 1, d->walk.at);
 	while (due->n < due->max && steps < LOOK_ROWS &&
-	    now_ms() <= due->end_ms &&
+	    in_time(due, steps) &&
 	    (rc = sqlite3_step(stmt)) == SQLITE_ROW) {
 		steps++;
 		walk_row(&d->walk, stmt, call, wall_ms, due);
@@ -164,7 +173,7 @@ sweep_rows(struct idem_sqlite_db *d, const struct idem_store_call *call,
 	int rc = SQLITE_OK;
 
 	while (rc == SQLITE_OK && *swept < due->n && *bytes > 0 &&
-	    now_ms() <= due->end_ms) {
+	    in_time(due, *swept)) {
 		len = idem_sqlite_body_cost(&due->rows[*swept].where);
 		*bytes -= len < *bytes ? len : *bytes;
 		rc = sweep_row(d, call, &due->rows[*swept], wall_ms);
