@@ -12,7 +12,7 @@
  * is found at once.  The clock is looked at after each STEP_ROWS: so many are
  * done in a call, however slow the machine is.
  */
-#define SWEEP_MS 2
+#define SWEEP_MS 1
 #define SWEEP_BYTES (2 * IDEM_SQLITE_PIECE)
 #define LOOK_MS 2
 #define LOOK_ROWS 2000
