@@ -128,7 +128,7 @@ live_call_begin(struct live *l, const struct load_try *try)
 	if (try->asks) {
 		c->token = arena_text(&l->arena, try->key);
 		c->source = try->source;
-		live_token_ask(l, try, &c->call);
+		live_token_ask(try, &c->call);
 	} else
 		fill_in(l, try, c);
 	remember(l, try);

@@ -69,9 +69,12 @@ live_keys_mint(struct live *l, size_t n)
 		return 0;
 	l->tokens = arena_get(&l->arena, (n + 1) * sizeof *l->tokens);
 	l->tokens_n = l->tokens_used = 0;
-	for (i = 0; i < n; i++)
-		if (mint(l, &l->tokens[i]) != 0)
-			return -1;
+	l->minting = true;
+	for (i = 0; i < n && mint(l, &l->tokens[i]) == 0; i++)
+		;
+	l->minting = false;
+	if (i < n)
+		return -1;
 	l->tokens_n = n;
 	return 0;
 }

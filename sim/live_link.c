@@ -157,13 +157,13 @@ not_acknowledged(struct live *l, uint32_t message)
 		}
 }
 
-/* What a sweep asks, nobody's request wants to know; which token is issued
-   nobody knows yet. */
+/* What a sweep asks, nobody's request wants to know; which token is issued to a
+   client nobody knows yet. */
 static bool
-is_of_tries(const struct said *said)
+is_of_tries(const struct live *l, const struct said *said)
 {
 	if (said->key == NULL)
-		return strcmp(said->op, "issue") == 0;
+		return !l->minting && strcmp(said->op, "issue") == 0;
 	return strcmp(said->op, "sweep") != 0 &&
 	    strcmp(said->cmd, "GETRANGE") != 0;
 }
@@ -262,7 +262,7 @@ frame(void *arg, struct net *net, const struct net_frame *f)
 	if (l == NULL)
 		return;
 	read_frame(l, f, &said);
-	if (is_of_tries(&said))
+	if (is_of_tries(l, &said))
 		tell(l, g, f, &said);
 	if (f->lost)
 		mark(l, f, "lost");

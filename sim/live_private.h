@@ -206,6 +206,7 @@ struct live {
 	size_t keys_n;
 	const char **tokens;	/* minted before the first request */
 	size_t tokens_n, tokens_used;
+	bool minting;		/* for nobody's try */
 	uint64_t made;		/* keys in a style */
 	struct live_rule *rules;
 	size_t rules_n;
@@ -321,7 +322,7 @@ size_t live_keys_wanted(const struct plan *);
 	"00112233445566778899aabbccddeeff\n"
 
 /* The request of who asks for one: the endpoint, or the page with the form. */
-void live_token_ask(struct live *, const struct load_try *, struct call *);
+void live_token_ask(const struct load_try *, struct call *);
 /* The one that its answer has; NULL: none. */
 const char *live_token_got(struct live *, enum plan_source, const struct call *);
 /* The form, submitted. */

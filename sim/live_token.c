@@ -14,9 +14,8 @@
 /* --- who asks for one ----------------------------------------------------- */
 
 void
-live_token_ask(struct live *l, const struct load_try *try, struct call *call)
+live_token_ask(const struct load_try *try, struct call *call)
 {
-	(void)l;
 	if (try->source == PLAN_FORM) {
 		call->method = "GET";
 		call->path = LIVE_ROUTE "?form";
