@@ -140,6 +140,11 @@ unfinished() {
 	texts | xargs grep -HnwE 'TO''DO|FIX''ME|X''XX|HA''CK'
 }
 
+green_without_valgrind() {
+	! PATH=/nowhere /bin/sh tests/memcheck.sh >/dev/null 2>&1 ||
+	    echo "tests/memcheck.sh ends with 0"
+}
+
 unbounded() {
 	sources | xargs grep -HnE \
 	    '(^|[^A-Za-z0-9_])(strcpy|strcat|v?sprintf|gets|system|popen)\('
@@ -247,5 +252,6 @@ holds "no file is longer than 600 lines" long_files
 holds "indents are tabs, and no line ends in white space" white_space
 holds "the build knows every source and test" unlisted
 holds "every fuzz target has seeds that are distributed" no_seeds
+holds "without valgrind check-memory is no pass" green_without_valgrind
 echo "1..$count"
 exit $failed
