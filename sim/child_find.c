@@ -7,7 +7,6 @@
 #include <fcntl.h>
 #include <inttypes.h>
 #include <dirent.h>
-#include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -18,13 +17,9 @@
 #define ENVIRON_MAX (256u * 1024)
 #define NAP_NS 300000
 #define UNCLEAR_TRIES 20	/* an execve takes some 0.3 ms */
-#define STOP_TRIES 40
-#define STOP_MS 1000
-#define VFORK_MS 12
-#define KILL_MS 2000
 
-static void
-nap(void)
+void
+child_nap(void)
 {
 	const struct timespec t = { 0, NAP_NS };
 
@@ -258,7 +253,7 @@ child_find(const char *lane, pid_t *pids, size_t max)
 		k->since = 0;
 	look_around(k);
 	while (k->unclear_n > 0 && tries++ < UNCLEAR_TRIES) {
-		nap();
+		child_nap();
 		look_again(k);
 	}
 	add_kin(k);
@@ -266,154 +261,6 @@ child_find(const char *lane, pid_t *pids, size_t max)
 	memcpy(pids, k->pids, (n < max ? n : max) * sizeof *pids);
 	free(k);
 	return n;
-}
-
-/* --- what is done to all of them ------------------------------------------ */
-
-struct band {
-	pid_t pids[CHILD_PIDS];
-	size_t n;
-};
-
-static bool
-is_in(const struct band *b, pid_t pid)
-{
-	size_t i;
-
-	for (i = 0; i < b->n; i++)
-		if (b->pids[i] == pid)
-			return true;
-	return false;
-}
-
-static void
-join(struct band *b, pid_t pid)
-{
-	if (b->n < CHILD_PIDS && !is_in(b, pid))
-		b->pids[b->n++] = pid;
-}
-
-/* All that are there now. */
-static void
-gather(struct band *b, const char *lane)
-{
-	b->n = child_find(lane, b->pids, CHILD_PIDS);
-}
-
-/*
- * Its group with each: there the kernel lets no fork slip through.  All groups
- * of a run were made for it; ours is none of them.
- */
-static void
-signal_all(const struct band *b, int signal)
-{
-	pid_t group, ours = getpgrp();
-	size_t i;
-
-	for (i = 0; i < b->n; i++) {
-		group = getpgid(b->pids[i]);
-		if (group > 1 && group != ours)
-			kill(-group, signal);
-		kill(b->pids[i], signal);
-	}
-}
-
-static bool
-are_all(const struct band *b, const char *states)
-{
-	struct child_stat st;
-	size_t i;
-
-	for (i = 0; i < b->n; i++)
-		if (child_stat(b->pids[i], &st) && strchr(states, st.state) ==
-		    NULL)
-			return false;
-	return true;
-}
-
-/*
- * None of them can be in the middle of a fork any more.  One that waits in
- * vfork for its child, which we have stopped, sleeps in the kernel for ever;
- * the others stop as soon as the machine lets them.
- */
-static void
-await_rest(const struct band *b)
-{
-	int64_t from_ms = now_ms(), took_ms = 0;
-
-	while (took_ms < STOP_MS &&
-	    !are_all(b, took_ms < VFORK_MS ? "TtZX" : "TtZXD")) {
-		nap();
-		took_ms = now_ms() - from_ms;
-	}
-}
-
-/*
- * How many there were; `last`: those of the last look, all stopped.  Twice at
- * least: where the end of one cuts the rest of its group off from us, the
- * kernel lets those go on that have stopped (POSIX, orphaned groups).
- */
-static size_t
-stop(struct band *all, struct band *last, const char *lane)
-{
-	size_t i, before, tries = 0;
-
-	all->n = 0;
-	do {
-		child_group_signal(lane, SIGSTOP);
-		gather(last, lane);
-		before = all->n;
-		for (i = 0; i < last->n; i++)
-			join(all, last->pids[i]);
-		signal_all(last, SIGSTOP);
-		await_rest(last);
-	} while (++tries < STOP_TRIES && (all->n > before || tries == 1));
-	return all->n;
-}
-
-size_t
-child_stop_all(const char *lane)
-{
-	struct band all, last;
-
-	return stop(&all, &last, lane);
-}
-
-/*
- * None, twice: the first look may have passed where one was born, and come to
- * where its parent was when that had died.
- */
-size_t
-child_kill_all(const char *lane)
-{
-	int64_t until_ms = now_ms() + KILL_MS;
-	struct band all, now;
-	unsigned calm = 0;
-	size_t i;
-
-	stop(&all, &now, lane);
-	do {
-		child_group_signal(lane, SIGKILL);
-		signal_all(&now, SIGKILL);
-		if (now.n > 0)
-			nap();
-		gather(&now, lane);
-		calm = now.n == 0 ? calm + 1 : 0;
-		for (i = 0; i < now.n; i++)
-			join(&all, now.pids[i]);
-	} while (calm < 2 && now_ms() < until_ms);
-	return all.n;
-}
-
-size_t
-child_continue_all(const char *lane)
-{
-	struct band b;
-
-	gather(&b, lane);
-	child_group_signal(lane, SIGCONT);
-	signal_all(&b, SIGCONT);
-	return b.n;
 }
 
 /* --- who else kills ------------------------------------------------------- */

@@ -43,6 +43,10 @@ enum child_limit {
 };
 enum child_limit child_limit_look(pid_t, const char *lane);
 
+/* --- child_find.c --------------------------------------------------------- */
+
+void child_nap(void);		/* between two looks */
+
 /* --- process groups (child_group.c) --------------------------------------- */
 
 /*
