@@ -38,10 +38,10 @@ enum crash_program {
 	CRASH_BACKEND		/* a FastCGI application, which answers */
 };
 
-#define CRASH_LEASE_MS 1000
+#define CRASH_LEASE_MS 2000
 #define CRASH_GRACE_MS 500
 #define CRASH_LIMIT_MS 10000
-#define CRASH_HELD_LIMIT_MS 1000	/* where a lock is held for good: for
+#define CRASH_HELD_LIMIT_MS 2500	/* where a lock is held for good: for
 					   so long it may yet run */
 
 /*
