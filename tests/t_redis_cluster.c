@@ -128,12 +128,13 @@ static void
 set_slot(struct redis_rig *at, const char *slot, const char *word,
     struct redis_rig *node)
 {
+	const char *reply;
 	char id[64];
 
 	id_of(node, id);
-	if (strcmp(redis_rig_say(at, "CLUSTER", "SETSLOT", slot, word, id,
-	    NULL), "OK") != 0)
-		bail_out("SETSLOT %s %s", slot, word);
+	reply = redis_rig_say(at, "CLUSTER", "SETSLOT", slot, word, id, NULL);
+	if (strcmp(reply, "OK") != 0)
+		bail_out("SETSLOT %s %s: %s", slot, word, reply);
 }
 
 static void
@@ -146,12 +147,14 @@ begin_move(struct redis_rig *from, struct redis_rig *to, const char *slot)
 static void
 move_key(struct redis_rig *from, struct redis_rig *to, const char *key)
 {
+	const char *reply;
 	char port[16];
 
 	snprintf(port, sizeof port, "%d", to->port);
-	if (strcmp(redis_rig_say(from, "MIGRATE", "127.0.0.1", port, key, "0",
-	    "20000", NULL), "OK") != 0)
-		bail_out("MIGRATE %s", key);
+	reply = redis_rig_say(from, "MIGRATE", "127.0.0.1", port, key, "0",
+	    "20000", NULL);
+	if (strcmp(reply, "OK") != 0)
+		bail_out("MIGRATE %s: %s", key, reply);
 }
 
 static void
@@ -227,6 +230,15 @@ once_more_for_all(struct redis_ask *a, struct crowd *c)
 	redis_ask_turns(a, 2, NULL);
 }
 
+static void
+await_all(struct redis_ask *a, const struct crowd *c)
+{
+	int64_t end_ms = redis_boot_ms() + 2 * PATIENCE_MS;
+
+	while (c->answered < c->sent && redis_boot_ms() < end_ms)
+		redis_ask_turns(a, 10, NULL);
+}
+
 static long
 sum_of_crowd(struct redis_ask *a)
 {
@@ -251,12 +263,11 @@ moving_under_load(struct world *w)
 	struct redis_ask a;
 	char slot[8], key[24];
 	unsigned i;
-	int64_t end_ms;
 
 	slot_of("{moving}", slot);
 	open_client(&a, (const char *[]){ w->node[0].url }, 1);
 	once_more_for_all(&a, &c);
-	redis_ask_turns(&a, 50, NULL);
+	await_all(&a, &c);	/* what is to move is there */
 	begin_move(old, &w->more, slot);
 	for (i = 0; i < CROWD; i++) {
 		once_more_for_all(&a, &c);
@@ -264,7 +275,7 @@ moving_under_load(struct world *w)
 		move_key(old, &w->more, key);
 	}
 	once_more_for_all(&a, &c);
-	redis_ask_turns(&a, 50, NULL);
+	await_all(&a, &c);
 	ok(errors(old, "ASK") > 0, "a slot that is moving says ASK: %ld times",
 	    errors(old, "ASK"));
 	ok(errors(&w->more, "NOSCRIPT") > 0,
@@ -275,9 +286,7 @@ moving_under_load(struct world *w)
 	    "[redis:18]");
 	end_move(w, &w->more, slot);
 	once_more_for_all(&a, &c);
-	for (end_ms = redis_boot_ms() + 2 * PATIENCE_MS; c.answered < c.sent &&
-	    redis_boot_ms() < end_ms;)
-		redis_ask_turns(&a, 10, NULL);
+	await_all(&a, &c);
 	ok(c.ok == c.sent, "all %u are done while it moves [redis:18]: %u",
 	    c.sent, c.ok);
 	is_int(sum_of_crowd(&a), c.ok, "and each of them once");
