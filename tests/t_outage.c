@@ -19,7 +19,7 @@ static const char conf[] =
     "workers = 2\n"
     "local_cache = 'none'\n"
     "ledger = sqlite { path = '%s/ledger.db', create = true }\n"
-    "shared = redis { url = '%s', probe = '500ms' }\n"
+    "shared = redis { url = '%s', budget = '3s', probe = '500ms' }\n"
     "alert = '%s/alert'\n"
     "local order = cgi { '%s/order' }\n"
     "route { path = '/reject', arbiter = 'redis', program = order }\n"

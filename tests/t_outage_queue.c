@@ -20,7 +20,7 @@ static const char conf[] =
     "programs = 1\n"
     "local_cache = 'none'\n"
     "ledger = sqlite { path = '%s/ledger.db', create = true }\n"
-    "shared = redis { url = '%s', probe = '500ms' }\n"
+    "shared = redis { url = '%s', budget = '3s', probe = '500ms' }\n"
     "local order = cgi { '%s/order' }\n"
     "route { path = '/reject', arbiter = 'redis', program = order }\n"
     "route { path = '/pass', arbiter = 'redis', on_outage = 'pass',\n"

@@ -22,7 +22,7 @@ static const char conf[] =
     "workers = 2\n"
     "local_cache = 'none'\n"
     "ledger = sqlite { path = '%s/ledger.db', create = true }\n"
-    "shared = redis { url = '%s' }\n"
+    "shared = redis { url = '%s', budget = '3s' }\n"
     "tokens = { keys = '%s/keys' }\n"
     "local function on(path, arbiter)\n"
     "  route { path = path, arbiter = arbiter, keep = '" KEEP "',\n"
