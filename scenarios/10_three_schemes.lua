@@ -13,8 +13,8 @@ local loads = {
   duplicates = sim.script {
     { at = 0,   client = "c1", send = { key = "k", to = "g1" } },
     { at = 0,   client = "c2", send = { key = "k", to = "g2" } },
-    { at = 350, client = "c3", send = { key = "k", to = "g1" } },
-    { at = 350, client = "c4", send = { key = "k", to = "g2" } },
+    { at = 900, client = "c3", send = { key = "k", to = "g1" } },
+    { at = 900, client = "c4", send = { key = "k", to = "g2" } },
   },
   storm = sim.storm { clients = 30, keys = sim.keys { n = 2 }, at = 0, within = 20,
                       retry = sim.retry { max = 20, timeout = sim.const(2000),
@@ -89,7 +89,7 @@ return sim.scenario {
                                         or "50ms" } },
   },
 
-  handler = sim.handler { effect = "append", service = sim.const(150) },
+  handler = sim.handler { effect = "append", service = sim.const(300) },
 
   load   = { loads[situation] },
   faults = faults,

@@ -24,7 +24,7 @@
 #define KILL_MS 100
 #define LEASE_MS 1000
 #define GRACE_MS 1000
-#define LIMIT_MS 90000
+#define LIMIT_MS 240000
 #define VICTIMS 512
 
 /* What a key's clients have been told. */
