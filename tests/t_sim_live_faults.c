@@ -20,8 +20,8 @@
 #define PAIR "redis = { a = {}, b = { replica_of = 'a' } }, " GATE
 /* Two orders, and a look at the first. */
 #define LOAD "sim.script { { at = 100, client = 'c1', send = { key = 'k' } }, " \
-    "{ at = 400, client = 'c2', send = { key = 'k' } }, " \
-    "{ at = 410, client = 'c3', send = { key = 'm' } } }"
+    "{ at = 700, client = 'c2', send = { key = 'k' } }, " \
+    "{ at = 710, client = 'c3', send = { key = 'm' } } }"
 /* Nobody comes before all is over. */
 #define NOBODY "sim.script { { at = 450, client = 'c1', send = { key = 'k' } " \
     "} }"
@@ -77,19 +77,19 @@ static const struct row {
 	  /* there is nothing that is longer */
 	  AT(0, "sim.net.slice('g1->a', 900000, { dir = 'reply' })") },
 	{ "requests that are lost one way", ALONE,
-	  AT(390, "sim.net.oneway('g1->a', 'request')")
-	  UNTIL(800, "sim.net.heal('g1->a')"),
+	  AT(690, "sim.net.oneway('g1->a', 'request')")
+	  UNTIL(1200, "sim.net.heal('g1->a')"),
 	  "h:count { kind = 'send', fate = 'lost' } > 0 and "
-	  "h:each { kind = 'store', k = 'm' }().ms >= 800", NULL },
+	  "h:each { kind = 'store', k = 'm' }().ms >= 1200", NULL },
 	{ "replies that are lost the other", ALONE,
-	  AT(390, "sim.net.oneway('g1->a', 'reply')")
-	  UNTIL(800, "sim.net.heal('g1->a')"),
+	  AT(690, "sim.net.oneway('g1->a', 'reply')")
+	  UNTIL(1200, "sim.net.heal('g1->a')"),
 	  /* carried out, and not heard */
-	  "h:each { kind = 'store', k = 'm' }().ms < 800 and "
+	  "h:each { kind = 'store', k = 'm' }().ms < 1200 and "
 	  "h:each { kind = 'recv', k = 'm' }().fate == 'lost'", NULL },
 	{ "a link that refuses", ALONE,
-	  AT(300, "sim.net.refuse('g1->a')")
-	  UNTIL(1200, "sim.net.heal('g1->a')"),
+	  AT(500, "sim.net.refuse('g1->a')")
+	  UNTIL(1600, "sim.net.heal('g1->a')"),
 	  "h:count { kind = 'ret', client = 'c3', mark = 'not-started' } == 1", NULL },
 	{ "an error of ours in a reply's place", ALONE,
 	  AT(0, "sim.net.error('g1->a', 'OOM', { script = 'claim' })"),
@@ -99,9 +99,9 @@ static const struct row {
 	  AT(0, "sim.net.error('g1->a', 'OOM', { script = 'claim' })")
 	  UNTIL(300, "sim.net.heal('g1->a')") },
 	{ "all connections that end", ALONE,
-	  AT(300, "sim.net.reset('g1->a')"), "true", NULL },
+	  AT(500, "sim.net.reset('g1->a')"), "true", NULL },
 	{ "a server that is killed", ALONE,
-	  AT(300, "sim.store.kill('a'), sim.after(900, "
+	  AT(500, "sim.store.kill('a'), sim.after(900, "
 	  "sim.store.restart('a'))"),
 	  "h:count { kind = 'exit', p = 'a' } == 1 and "
 	  "h:count { kind = 'ret', client = 'c3', mark = 'not-started' } == 1",
@@ -116,7 +116,7 @@ static const struct row {
 	  AT(100, "sim.store.kill('a'), sim.store.kill('a')") ", "
 	  AT(200, "sim.store.restart('a')") },
 	{ "a server that stands still", ALONE,
-	  AT(300, "sim.store.pause('a'), sim.after(300, "
+	  AT(600, "sim.store.pause('a'), sim.after(300, "
 	  "sim.store.resume('a'))"),
 	  "h:count { kind = 'recv', k = 'm', code = 'WON' } <= 1", NULL },
 	{ "one that is dead and is to stand still", ALONE, NULL, NULL,
@@ -134,28 +134,28 @@ static const struct row {
 	  AT(0, "sim.store.error('a', 'LOADING', { times = 1, "
 	  "script = 'claim' })") UNTIL(300, "sim.net.heal('g1->a')") },
 	{ "a server without memory", ALONE,
-	  AT(50, "sim.store.oom('a')") UNTIL(300, "sim.store.oom('a', false)"),
+	  AT(50, "sim.store.oom('a')") UNTIL(500, "sim.store.oom('a', false)"),
 	  /* itself says so */
 	  "h:each { kind = 'store', p = 'a', script = 'claim', k = 'k' }().code"
 	  ":sub(1, 4) == '-OOM'", NULL },
 	{ "a server whose data goes", ALONE,
-	  AT(300, "sim.store.flush('a')"),
+	  AT(500, "sim.store.flush('a')"),
 	  "h:count { kind = 'store', k = 'k', script = 'claim', code = 'WON' } "
 	  "== 2", AT(100, "sim.store.flush('a')") },
 	{ "a record that goes", ALONE,
-	  AT(300, "sim.store.evict('a', 'k')"),
+	  AT(500, "sim.store.evict('a', 'k')"),
 	  "h:count { kind = 'store', k = 'k', script = 'claim', code = 'WON' } "
 	  "== 2", AT(100, "sim.store.evict('a', 'k')") },
 	{ "any record that goes", ALONE,
-	  AT(300, "sim.store.evict('a')"),
+	  AT(500, "sim.store.evict('a')"),
 	  "h:count { kind = 'store', k = 'k', script = 'claim', code = 'WON' } "
 	  "== 2", AT(100, "sim.store.evict('a')") },
 	{ "a record that expires", ALONE,
-	  AT(300, "sim.store.expire('a', 'k')"),
+	  AT(500, "sim.store.expire('a', 'k')"),
 	  "h:count { kind = 'store', k = 'k', script = 'claim', code = 'WON' } "
 	  "== 2", AT(100, "sim.store.expire('a', 'k')") },
 	{ "scripts that go", ALONE,
-	  AT(300, "sim.store.script_flush('a')"),
+	  AT(500, "sim.store.script_flush('a')"),
 	  "h:count { kind = 'store', p = 'a', code = '-NOSCRIPT No matching "
 	  "script. Please use EVAL.' } > 0",
 	  AT(100, "sim.store.script_flush('a')") ", "
