@@ -14,8 +14,8 @@
 #include <string.h>
 
 #define GATE "gates = { n = 1, arbiter = 'redis', store = 'a', config = { " \
-    "lease = '600ms', grace = '200ms', store_timeout = '100ms', " \
-    "probe_every = '50ms', local_cache = 'none' } }"
+    "lease = '600ms', grace = '200ms', store_timeout = '300ms', " \
+    "budget = '1s', probe_every = '50ms', local_cache = 'none' } }"
 #define ALONE "redis = { a = {} }, " GATE
 #define PAIR "redis = { a = {}, b = { replica_of = 'a' } }, " GATE
 /* Two orders, and a look at the first. */
