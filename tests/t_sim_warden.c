@@ -211,6 +211,16 @@ is_alive(pid_t pid)
 	return child_stat(pid, &st) && st.state != 'Z';
 }
 
+/* It may be let run once more first. */
+static void
+await_death(pid_t pid)
+{
+	int64_t from_ms = now_ms();
+
+	while (is_alive(pid) && now_ms() - from_ms < GONE_MS)
+		poll(NULL, 0, 1);
+}
+
 /* Of a simulator that lives; 0: none. */
 static pid_t
 warden_of(pid_t simulator)
@@ -378,8 +388,7 @@ test_itself(void)
 	ok(is_alive(pid), "a signal does not end it");
 	over(&s);
 	ok(await_nothing(s.pid, &took_ms), "it ends with what it watched over");
-	for (i = 0; i < GONE_MS && is_alive(pid); i++)
-		poll(NULL, 0, 1);
+	await_death(pid);
 	ok(!is_alive(pid), "and itself");
 }
 
@@ -460,6 +469,7 @@ test_without(void)
 	await_folder(&s, folder);
 	first = warden_of(s.pid);
 	kill(first, SIGKILL);
+	await_death(first);
 	(void)!write(s.told, "m", 1);
 	folder[0] = '\0';
 	await_folder(&s, folder);
