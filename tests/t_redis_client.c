@@ -23,6 +23,7 @@ static const struct idem_redis_script set_it = {
 	.sha1 = "d8f2fad9f8e86a53d2a6ebd960b33c4972cacc37"
 };
 
+/* A server that says nothing for less than timeout_ms is not away. */
 static void
 open_with(struct redis_ask *a, const char *url, uint32_t timeout_ms)
 {
@@ -37,13 +38,6 @@ static void
 open_single(struct redis_ask *a, const char *url)
 {
 	open_with(a, url, 0);
-}
-
-/* To whom a server that says nothing for a while is not away. */
-static void
-open_patient(struct redis_ask *a, const char *url)
-{
-	open_with(a, url, PATIENCE_MS);
 }
 
 static const char *
@@ -365,8 +359,8 @@ busy(struct redis_rig *redis)
 
 	redis_rig_say(redis, "CONFIG", "SET", "busy-reply-threshold", "20",
 	    NULL);
-	open_patient(&slow, redis->url);
-	open_patient(&a, redis->url);
+	open_with(&slow, redis->url, PATIENCE_MS);
+	open_with(&a, redis->url, PATIENCE_MS);
 	get(&a);
 	idem_redis_send(slow.client, &(struct idem_redis_command){
 		.args = (struct idem_bytes[]){ { "EVAL", 4 },
@@ -400,7 +394,7 @@ loading(struct redis_rig *redis)
 	redis_rig_say(redis, "CONFIG", "SET", "key-load-delay", "1000",
 	    "loading-process-events-interval-bytes", "1024", NULL);
 	open_single(&reload, redis->url);
-	open_patient(&a, redis->url);
+	open_with(&a, redis->url, PATIENCE_MS);
 	get(&a);
 	idem_redis_send(reload.client, &(struct idem_redis_command){
 		.args = (struct idem_bytes[]){ { "DEBUG", 5 },
