@@ -132,7 +132,7 @@ doctor_judge_ledger(const struct doctor_ledger *l, struct doctor_findings *f)
 	judge_sqlite(l, f);
 	judge_mode(l, f);
 	judge_owner(l, f);
-	if (l->unwritable[0] != '\0')
+	if (l->unwritable[0] != '\0' && strcmp(l->unwritable, l->error) != 0)
 		doctor_find(f, DOCTOR_FAIL, DOCTOR_LEDGER_WRITE, "ledger: %s",
 		    l->unwritable);
 	judge_place(l, f);

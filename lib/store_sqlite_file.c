@@ -185,8 +185,8 @@ may_write(const char *path, const char *what, char *error, size_t error_size)
 	bool frozen;
 
 	if (faccessat(AT_FDCWD, what, W_OK, AT_EACCESS) == 0 ||
-	    errno == ENOENT)
-		return 0;
+	    (errno != EACCES && errno != EROFS))
+		return 0;	/* not known: opening it says more */
 	frozen = errno == EROFS;
 	snprintf(error, error_size, "the ledger %s: %s cannot be written by "
 	    "user %u: %s; %s", path, what, (unsigned)geteuid(),
@@ -204,8 +204,14 @@ idem_sqlite_writable(const char *path, char *error, size_t error_size)
 	int answer = 0;
 	size_t i;
 
-	if (file == NULL)	/* opening it says more */
+	if (file == NULL && errno != EACCES)	/* opening it says more */
 		return 0;
+	if (file == NULL) {
+		snprintf(error, error_size, "the ledger %s: user %u may not "
+		    "enter one of its folders; let that user pass (chmod o+x, "
+		    "or chown)", path, (unsigned)geteuid());
+		return -1;
+	}
 	for (i = 0; answer == 0 && i < sizeof beside / sizeof *beside; i++) {
 		if (asprintf(&name, "%s%s", file, beside[i]) < 0)
 			break;
