@@ -20,9 +20,9 @@ complain(struct visit *v, const char *what)
 		return;
 	v->note.complained = true;
 	lobby_key(&v->x.key, v->x.issued_only, key);
-	/* Nothing in it is missed but itself. */
+	/* A file that is made misses nothing but its folder. */
 	log_line(&v->lobby->log, "key=%s note=%s error=\"%s\"", key, what,
-	    error == ENOENT ? "the run folder is gone: restart idemd, which "
+	    error == ENOENT && strcmp(what, "not-made") == 0 ? "the run folder is gone: restart idemd, which "
 	    "makes it again" : strerror(error));
 }
 

@@ -3,6 +3,8 @@
 
 #include "pattern.h"
 
+#include <limits.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -156,6 +158,19 @@ admit_key(struct visit *v)
 	begin_form(v);
 }
 
+/* What is looked for where nobody names a file; NULL: nothing. */
+static const char *
+below_root(const struct idem_params *params, char *out, size_t size)
+{
+	const char *root = idem_params_get(params, "DOCUMENT_ROOT");
+	const char *name = idem_params_get(params, "SCRIPT_NAME");
+
+	if (root == NULL || name == NULL)
+		return NULL;
+	snprintf(out, size, "%s/%s", root, name);
+	return out;
+}
+
 /* Which file was meant: the client is told only that there is nothing. */
 static void
 log_program(const struct visit *v, enum idem_problem problem)
@@ -164,19 +179,23 @@ log_program(const struct visit *v, enum idem_problem problem)
 	const struct program_rule *rule = &v->route->program;
 	const char *name = idem_params_get(&d->params, "SCRIPT_FILENAME");
 	char program[LOG_PATH] = "-", root[LOG_PATH] = "-";
+	char below[PATH_MAX];
 
 	if (rule->kind != PROGRAM_BY_REQUEST || (problem !=
 	    IDEM_PROBLEM_NO_PROGRAM && problem !=
 	    IDEM_PROBLEM_FORBIDDEN_PROGRAM))
 		return;
-	if (name != NULL && *name != '\0')
+	if (name == NULL || *name == '\0')
+		name = below_root(&d->params, below, sizeof below);
+	if (name != NULL)
 		log_word(program, sizeof program, name);
 	if (rule->root != NULL)
 		log_word(root, sizeof root, rule->root);
 	log_line(&v->lobby->log, "program=%s root=%s not-started=\"%s\"",
 	    program, root, problem == IDEM_PROBLEM_NO_PROGRAM ?
 	    "there is no such file" : "not below root, not one of those that "
-	    "are allowed, or not an executable file");
+	    "are allowed, not an executable file, or in a folder that "
+	    "idemd's user may not enter");
 }
 
 void
