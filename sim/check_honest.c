@@ -27,7 +27,8 @@ check_no_false_definite(const struct check_view *v, struct check_finding *f)
 	bool exercised = false;
 
 	for (try = v->tries; try < v->tries + v->tries_n; try++) {
-		exercised = exercised || is_definite(try) ||
+		exercised = exercised ||
+		    (is_definite(try) && try->key != CHECK_NO_KEY) ||
 		    (try->run != NULL && try->ret != NULL &&
 		    try->ret->status > 0);
 		if (!is_definite(try) || try->run == NULL)

@@ -181,7 +181,7 @@ may_forget(const struct check_view *v, const struct history_event *e)
 	if (act == NULL && e->fault >= 0 &&
 	    (size_t)e->fault < v->head->faults_n)
 		act = v->head->faults[e->fault].act;
-	return act != NULL && e->gate == NULL && check_act_forgets(act);
+	return act != NULL && e->gate == NULL && check_act_forgets(v, act);
 }
 
 static void

@@ -156,8 +156,9 @@ struct check_span {
  */
 const struct check_fault *check_fault_reached(const struct check_view *,
     const struct check_span *);
-/* "store.flush": what a server has acknowledged may be gone. */
-bool check_act_forgets(const char *act);
+/* "store.flush": what a server has acknowledged may be gone; so it may be for
+   one that stood still only if sentinels replace it. */
+bool check_act_forgets(const struct check_view *, const char *act);
 /*
  * The arbiter may have a past in which the latest of what it said never was; or
  * there is more than one of it, and each counts for itself.  A ledger never

@@ -25,14 +25,14 @@ was_asked(const struct check_key *key, const char *gate, int64_t by_ns)
 static int64_t
 strikes_till_ns(const struct check_fault *fault)
 {
-	return strcmp(fault->act, "proc.kill") == 0 ? fault->from_ns :
-	    fault->until_ns;
+	return *fault->act != '\0' && check_fault_kills(fault) ?
+	    fault->from_ns : fault->until_ns;
 }
 
 /*
  * While its program runs it is that instance's key; before there was a run, or
- * after the operator's word on it, it may have been the key of any that was asked
- * for it.  A later run was claimed where it ran, and since the span began.
+ * after the operator's word on it, it may have been the key of any that was
+ * asked for it.  A later run was claimed where it ran, and since the span began.
  */
 static bool
 may_have_owned(const struct check_view *v, const struct check_span *span,
@@ -161,27 +161,26 @@ check_fault_reached(const struct check_view *v, const struct check_span *span)
 		if ((span->run > 0 ? strikes_till_ns(fault) :
 		    fault->until_ns) >= span->from_ns &&
 		    (fault->from_ns < done_ns ||
-		    check_act_forgets(fault->act)) &&
+		    check_act_forgets(v, fault->act)) &&
 		    reaches(v, span, fault))
 			return fault;
 	return NULL;
 }
 
-/* Where sentinels watch it, one that stands still is replaced, too. */
 bool
-check_act_forgets(const char *act)
+check_act_forgets(const struct check_view *v, const char *act)
 {
 	static const char *const acts[] = {
-		"store.kill", "store.restart", "store.pause", "store.failover",
-		"store.rejoin", "store.flush", "store.evict", "store.expire",
-		"store.oom", "clock.jump", "clock.rate"
+		"store.kill", "store.restart", "store.failover", "store.rejoin",
+		"store.flush", "store.evict", "store.expire", "store.oom",
+		"clock.jump", "clock.rate"
 	};
 	size_t i;
 
 	for (i = 0; i < sizeof acts / sizeof *acts; i++)
 		if (strcmp(act, acts[i]) == 0)
 			return true;
-	return false;
+	return v->head->sentinels && strcmp(act, "store.pause") == 0;
 }
 
 bool
@@ -194,7 +193,7 @@ check_arbiter_forgets(const struct check_view *v)
 		return !v->head->ledger_shared && v->head->gates > 1;
 	for (; fault < v->faults + v->faults_n; fault++)
 		if ((fault->event->gate == NULL &&
-		    check_act_forgets(fault->act)) ||
+		    check_act_forgets(v, fault->act)) ||
 		    (falls_back && fault->cuts))
 			return true;
 	return false;

@@ -150,10 +150,9 @@ find_unknown(const struct asking *q, struct check_finding *f)
  * that was killed before its first line when its time was over; or the plan's
  * program is one that ends without a whole answer.
  *
- * So each run of a key that is unknown has a fault of its own, and there are no
- * more of them than faults of that key.  Nothing is said of how many keys one
- * fault makes unknown: a kill does so to all that its instance had, and a fault
- * that lasts, of a store, a link, a disk or a clock, to one run after the other.
+ * So a fault that is over explains one run of a key, and one that lasts, of a
+ * store, a link, a disk or a clock, each run that it meets.  Nothing is said of
+ * how many keys it makes unknown: a kill does so to all that its instance had.
  * An arbiter that may have an older past, or of which there is more than one
  * (check_arbiter_forgets), may speak of an earlier run: there one fault explains
  * all that is said of its keys from then on.

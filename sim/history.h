@@ -196,6 +196,7 @@ struct history_head {
 	int64_t lease_ms, grace_ms, wait_ms, limit_ms;
 	size_t gates;
 	bool ledger_shared;	/* all instances have one */
+	bool sentinels;		/* a server that does not answer is replaced */
 	bool front;		/* a web server stands before each, and may
 				   answer in its place */
 	bool handler_answers;	/* the program's answer names key and effect */

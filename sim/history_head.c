@@ -131,6 +131,9 @@ config(struct history *h, const struct plan *p)
 	head->gates = p->gates.n;
 	head->front = p->gates.lighttpd;
 	head->ledger_shared = one_ledger(&p->gates);
+	head->sentinels = p->gates.store >= 0 &&
+	    (size_t)p->gates.store < p->stores_n &&
+	    p->stores[p->gates.store].sentinel;
 	head->lease_ms = plan_config_ms(p, "lease", LEASE_MS);
 	head->limit_ms = plan_config_ms(p, "limit", LIMIT_MS);
 	head->grace_ms = plan_config_ms(p, "grace", PLAN_GRACE_MS);

@@ -76,6 +76,7 @@ static const struct history_member of_head[] = {
 	AT(LONG, probe_ms),
 	AT(SIZE, gates),
 	AT(FLAG, ledger_shared),
+	AT(FLAG, sentinels),
 	AT(FLAG, front),
 	AT(FLAG, handler_answers),
 	AT(FLAG, handler_fails),

@@ -119,6 +119,8 @@ head_word(struct history *h, const char *word)
 		head->on_unknown = "probe";
 	else if (strcmp(word, "apart") == 0)
 		head->ledger_shared = false;
+	else if (strcmp(word, "sentinels") == 0)
+		head->sentinels = true;
 	else if (strcmp(word, "front") == 0)
 		head->front = true;
 	else if (strcmp(word, "fails") == 0)

@@ -274,6 +274,20 @@ static const struct story_row rows[] = {
 	  "m2 claim k1 WON | a fault store.kill | a heal store.restart | "
 	  "g1 send m3 complete k1 tok=A.1 >a | a store m3 complete k1 "
 	  "WRITTEN", "", NULL },
+	{ "one that stood still alone knows the owner", LATE, CHECK_VIOLATED,
+	  "arbiter=redis retry=3",
+	  "c1 inv a1 k1 | g1 send m1 claim k1 tok=A.0 >a | a store m1 claim "
+	  "k1 WON | c2 inv a2 k1 | g2 send m2 claim k1 tok=B.1 >a | a store "
+	  "m2 claim k1 WON | a fault store.pause | a heal store.resume | "
+	  "g1 send m3 complete k1 tok=A.1 >a | a store m3 complete k1 "
+	  "WRITTEN", "6 10", NULL },
+	{ "one that sentinels may have replaced knows an older one", LATE,
+	  CHECK_HOLDS, "arbiter=redis retry=3 sentinels",
+	  "c1 inv a1 k1 | g1 send m1 claim k1 tok=A.0 >a | a store m1 claim "
+	  "k1 WON | c2 inv a2 k1 | g2 send m2 claim k1 tok=B.1 >a | a store "
+	  "m2 claim k1 WON | a fault store.pause | a heal store.resume | "
+	  "g1 send m3 complete k1 tok=A.1 >a | a store m3 complete k1 "
+	  "WRITTEN", "", NULL },
 	{ "one that won the key back may complete it", LATE, CHECK_HOLDS,
 	  "arbiter=redis retry=3",
 	  "c1 inv a1 k1 | g1 send m1 claim k1 tok=A.0 >a | a store m1 claim "

@@ -241,8 +241,8 @@ static const struct story_row rows[] = {
 	  "a heal store.restart | " TOLD AGAIN
 	  "h2 commit e2 | h2 end e2 | c3 ret a3 info | c4 inv a4 k1 >g2 | "
 	  "c4 ret a4 unknown", "", NULL },
-	{ "so does one that stood still, and may have been replaced",
-	  UNKNOWN, CHECK_HOLDS, "arbiter=redis", "a fault store.pause | "
+	{ "so does one that stood still, and may have been replaced", UNKNOWN,
+	  CHECK_HOLDS, "arbiter=redis sentinels", "a fault store.pause | "
 	  "a heal store.resume | " TOLD AGAIN
 	  "h2 commit e2 | h2 end e2 | c3 ret a3 info | c4 inv a4 k1 >g2 | "
 	  "c4 ret a4 unknown", "", NULL },
