@@ -133,6 +133,8 @@ token_of(struct live *l, const char *name)
 {
 	if (l->tokens_used < l->tokens_n)
 		return l->tokens[l->tokens_used++];
+	if (l->tokens_n == 0)
+		live_cut(l, "nobody has the token %s yet", name);
 	live_cut(l, "more keys were wanted than the %zu tokens that were "
 	    "minted", l->tokens_n);
 	return quoted(l, name);

@@ -26,6 +26,25 @@ check_arbiter(const struct scenario_at *at, enum plan_source source)
 		    "say from = \"mint\", or leave out command");
 }
 
+/*
+ * It is in the key's text, and those part it (token.h).  The business id of the
+ * handler, which all requests have, else the key's own name; NULL: what a load
+ * calls them, which is good.
+ */
+static void
+check_id(const struct scenario_at *at, enum plan_source source,
+    const char *key)
+{
+	const char *business = at->plan->handler.business_id;
+	const char *id = business != NULL ? business : key;
+
+	if ((source == PLAN_BUSINESS || source == PLAN_COMPOSITE) &&
+	    id != NULL && (*id == '\0' || strpbrk(id, ":\",;\\ ") != NULL))
+		scenario_wrong(at, business != NULL ? "from" : "key",
+		    "\"%.40s\" cannot be a business id in a key; say "
+		    "letters, digits and -", id);
+}
+
 enum plan_source
 scenario_key_source(const struct scenario_at *at)
 {
@@ -37,20 +56,11 @@ scenario_key_source(const struct scenario_at *at)
 	source = PLAN_UUID + (enum plan_source)scenario_one_of(at, "from",
 	    "uuid business composite mint form", 0);
 	check_arbiter(at, source);
+	check_id(at, source, NULL);
 	return source;
 }
 
 /* --- of a script ---------------------------------------------------------- */
-
-/* It is in the key's text, and those part it (token.h). */
-static void
-check_id(const struct scenario_at *at, const struct plan_send *s)
-{
-	if ((s->source == PLAN_BUSINESS || s->source == PLAN_COMPOSITE) &&
-	    (*s->key == '\0' || strpbrk(s->key, ":\",;\\ ") != NULL))
-		scenario_wrong(at, "key", "\"%.40s\" cannot be a business id; "
-		    "say letters, digits and -", s->key);
-}
 
 /* A form has its own type, and is sent with POST. */
 static void
@@ -74,7 +84,7 @@ scenario_token(const struct scenario_at *at, struct plan_send *s)
 	if (s->source != PLAN_READY && s->key == NULL)
 		scenario_wrong(at, "key", "it is missing, and from says who "
 		    "makes it; say key = \"k\"");
-	check_id(at, s);
+	check_id(at, s->source, s->key);
 	if (s->source == PLAN_FORM)
 		check_form(at, s);
 	if (!scenario_has(at, "token"))
@@ -118,7 +128,7 @@ spread(const struct scenario_at *list, const struct plan_send *said,
 			    plan_source_text(all[i].source),
 			    plan_source_text(said->source));
 		all[i].source = said->source;
-		check_id(&one, &all[i]);
+		check_id(&one, all[i].source, all[i].key);
 		if (said->source == PLAN_FORM)
 			check_form(&one, &all[i]);
 	}
@@ -152,14 +162,33 @@ is_of(const struct plan_load *l, const char *key)
 	return *end == '\0' && (l->keys.once || n <= l->keys.n);
 }
 
+/* One key is from one place, whichever script sends it. */
+static void
+check_scripts(const struct scenario_at *at, const struct plan_load *l,
+    const struct plan_load *other)
+{
+	const struct plan_send *a, *b;
+
+	for (a = l->sends; a < l->sends + l->sends_n; a++)
+		for (b = other->sends; b < other->sends + other->sends_n; b++)
+			if (a->source != b->source && a->key != NULL &&
+			    b->key != NULL && strcmp(a->key, b->key) == 0)
+				scenario_wrong(at, "load", "%s is a key of two "
+				    "scripts, which say different things of "
+				    "where it is from; say the same", a->key);
+}
+
 static void
 check_pair(const struct scenario_at *at, const struct plan_load *l,
     const struct plan_load *other)
 {
 	size_t i;
 
-	if (l->kind == PLAN_SCRIPT)
+	if (l->kind == PLAN_SCRIPT) {
+		if (other->kind == PLAN_SCRIPT)
+			check_scripts(at, l, other);
 		return;
+	}
 	if (other->kind != PLAN_SCRIPT) {
 		if (!l->keys.once && !other->keys.once &&
 		    l->keys.source != other->keys.source)

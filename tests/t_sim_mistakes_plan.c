@@ -236,6 +236,15 @@ static const struct mistake rows[] = {
 	  "sim.script { { client = 'c1', send = { key = 'a:b', from = "
 	  "'business' } } } } }", 7, { "key: \"a:b\" cannot be a business id",
 	  NULL } },
+	{ "a handler's business id with a blank", TOP NAME TOPOLOGY EXPECT
+	  "handler = sim.handler { business_id = 'order 7' },\nload = { "
+	  "sim.storm { clients = 1, keys = sim.keys { n = 1, from = 'composite' "
+	  "} } } }", 8, { "from: \"order 7\" cannot be a business id in a key",
+	  NULL } },
+	{ "a key of two scripts from two places", TOP NAME TOPOLOGY EXPECT
+	  "load = { sim.script { { client = 'c1', send = { key = 'k' } } }, "
+	  "sim.script { { client = 'c2', send = { key = 'k', from = 'uuid' } "
+	  "} } } }", 7, { "load: k is a key of two scripts", NULL } },
 	{ "k1 from two places", TOP NAME TOPOLOGY EXPECT "load = { sim.storm { "
 	  "clients = 1, keys = sim.keys { n = 1, from = 'uuid' } }, sim.storm {"
 	  " clients = 1, keys = sim.keys { n = 2 } } } }", 7,
