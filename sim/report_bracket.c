@@ -122,9 +122,9 @@ draw(struct idem_buf *out, const struct chart *c, const struct chart_lease *l)
 void
 report_svg_leases(struct idem_buf *out, const struct chart *c)
 {
-	const struct chart_lease *l;
+	size_t i;
 
-	for (l = c->leases; l < c->leases + c->leases_n; l++)
-		draw(out, c, l);
+	for (i = 0; i < c->leases_n; i++)
+		draw(out, c, &c->leases[i]);
 	idem_buf_u8(out, '\n');
 }
