@@ -153,6 +153,8 @@ unjudged(struct job *job, const struct plan *plan, const struct history *h,
 	snprintf(name, sizeof name, "matrix-%.40s-%.40s-unjudged-%u",
 	    param(plan, "deploy"), param(plan, "fault"), h->head.run);
 	write_history(job, h, out_of(job), name, path, sizeof path);
+	if (path[0] != '\0')
+		fprintf(stderr, "idemsim: its history: %s\n", path);
 }
 
 static void
