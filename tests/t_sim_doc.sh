@@ -361,7 +361,8 @@ row() {
 
 table() {
 	for file in "$top_srcdir"/scenarios/[!_]*.lua; do
-		grep -qF "(${file##*/})" "$top_srcdir/scenarios/README.md" ||
+		grep -q "^| \[[^]]*\](${file##*/}) |" \
+		    "$top_srcdir/scenarios/README.md" ||
 		    row "$file"
 	done >"$work/out"
 	[ -f "$file" ] && [ ! -s "$work/out" ]
