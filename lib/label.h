@@ -24,9 +24,9 @@
  * ",") the thread tells IDEMSIM_STOPS, the path of a unix socket of kind
  * SOCK_SEQPACKET, "LABEL KEY PID LANE" and waits for its word: "go", "kill",
  * "stop", "sleep MS", or "fail ERRNO", which only a label that can fail heeds.
- * KEY is the store key in hex, or "-"; LANE is IDEMSIM_LANE, or "-".  At one that
- * stands there as "LABEL!" it tells "LABEL KEY PID LANE told", if there is room
- * for it, and goes on.
+ * KEY is the store key in hex, or "-"; LANE is IDEMSIM_LANE, or "-".  At one
+ * that stands there as "LABEL!" it tells "LABEL KEY PID LANE told", if there is
+ * room for it, and goes on.
  */
 #ifdef IDEM_FAILPOINTS
 #define IDEM_LABEL(name) ((void)idem_label(name, NULL))

@@ -10,7 +10,6 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-
 static int
 open_folder(const char *path, bool make, char *error, size_t error_size)
 {

@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: ISC */
 #include "instance_private.h"
 
+#include "now.h"
+
 #include <dirent.h>
 #include <fcntl.h>
 #include <signal.h>
@@ -118,12 +120,12 @@ look(const struct instance *i, struct parts *p)
 static void
 await_state(pid_t pid, const char *states)
 {
-	int64_t until_ms = idem_boot_ms(&idem_clock_real) + STATE_MS;
+	int64_t until_ms = now_ms() + STATE_MS;
 	const struct timespec t = { 0, NAP_NS };
 	struct child_stat st;
 
 	while (child_stat(pid, &st) && strchr(states, st.state) == NULL &&
-	    idem_boot_ms(&idem_clock_real) < until_ms)
+	    now_ms() < until_ms)
 		nanosleep(&t, NULL);
 }
 

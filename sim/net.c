@@ -56,7 +56,7 @@ net_leave(struct net *net)
 
 /* --- the door ------------------------------------------------------------- */
 
-/* Who waits at the door stays there: the loop is not to tell of him for ever. */
+/* Who waits at the door stays there: the loop is not to tell of him again. */
 void
 net_short(struct net *net, int error)
 {

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: ISC */
 #include "child_private.h"
 
-#include "now.h"
 #include "folder.h"
+#include "now.h"
 
 #include <errno.h>
 #include <fcntl.h>
