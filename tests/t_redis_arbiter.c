@@ -18,13 +18,14 @@ static struct redis_rig redis;
 static struct rig rigs[2];
 
 #define SOON_MS 3000		/* far more than any pause */
-#define FROZEN_MS 8000		/* far more than any budget */
+#define FROZEN_MS 8000		/* far more than the budget, and less than
+				   the silence that is borne */
 
 static const char conf[] =
     "workers = 2\n"
     "run = '%s/run'\n"
     "local_cache = %s\n"
-    "shared = redis { url = '%s', probe = '1s', timeout = '1s',\n"
+    "shared = redis { url = '%s', probe = '1s', timeout = '20s',\n"
     "    budget = '1500ms' }\n"
     "route { path = '/**', arbiter = 'redis', scope = { name = 'all' },\n"
     "    %s program = cgi { '%s/order' } }\n";

@@ -26,7 +26,7 @@ static const char conf[] =
     "local_cache = 'none'\n"
     "ledger = sqlite { path = '%s/ledger.db', create = true }\n"
     "cache = redis { url = '%s', probe = '500ms', look = '1s',\n"
-    "    timeout = '2s' }\n"
+    "    timeout = '10s' }\n"
     "route { path = '/**', program = cgi { '%s/order' } }\n";
 
 static const char program[] = "#!/bin/sh\n"

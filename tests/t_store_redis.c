@@ -17,6 +17,7 @@
 #define SMALLER "2900kb"	/* ended connections shall make no room */
 #define LATE_MS 120		/* a budget that a frozen server outlasts */
 #define BUSY_MS 10000		/* for which nobody may let us run */
+#define SILENCE_MS (2 * BUSY_MS)	/* that no budget waits for */
 
 static struct redis_rig server;
 
@@ -425,6 +426,9 @@ test_late(void)
 	int64_t start_ms;
 
 	fresh(&s);
+	redis_store_close(&s);
+	s.client_options.timeout_ms = SILENCE_MS;
+	redis_store_open(&s);
 	redis_store_say(&s, "claim k9 o1 f1 g1");
 	start_ms = idem_boot_ms(&idem_clock_real);
 	is(ask_frozen(&s, &asked, "claim k1 o1 f1 g1 within=120 after=120"),
