@@ -14,9 +14,10 @@
 /*
  * However a program ends: whether its answer is kept, its key is free again, or
  * nobody knows, by what its route says; and what its operator can say then.
+ * A lease is as long as two requests are waited for, so no answer here comes of
+ * a lease's end.
  */
 #define WAIT_MS 20000
-#define LEASE_MS 60000		/* longer than a row takes on any machine */
 
 static const char conf[] =
     "workers = 1\n"
@@ -133,18 +134,14 @@ row(const char *path, const struct end *e)
 {
 	struct rig_request r;
 	struct rig_answer one, other;
-	int64_t ended_ms;
 	char key[64];
 
 	snprintf(key, sizeof key, "%s-%s", path + 1, e->row);
 	r = request(path, e->row, key);
 	rig_request(&rig, &r, &one);
-	ended_ms = rig_now_ms();
 	told(&one, e->first, "%s %s %s", path, e->row, e->cases);
 	rig_request(&rig, &r, &other);
 	told(&other, e->second, "%s %s again %s", path, e->row, e->cases);
-	ok(rig_now_ms() - ended_ms < LEASE_MS, "%s %s: within its lease %s",
-	    path, e->row, e->cases);
 	if (strstr(e->second, "replayed") != NULL)
 		same(&one, &other, path, e);
 	is_int(started(path, e->row), e->starts, "%s %s: starts %s", path,
