@@ -9,6 +9,9 @@
 
 /* How long an answer is kept, as its client is told, and as it is. */
 #define KEEP_MS 2000
+#define FOUND_MS 6000		/* a restart is over before */
+
+#define LATE "it was over before it was asked for again"
 
 static struct rig rig;
 
@@ -22,6 +25,8 @@ start(const char *least)
 	    "ledger = sqlite { path = '%s', create = true }\n"
 	    "local p = cgi { '%s/order' }\n"
 	    "route { path = '/short', keep = '2s', tombstone = '1h', "
+	    "program = p }\n"
+	    "route { path = '/found', keep = '6s', tombstone = '1h', "
 	    "program = p }\n"
 	    "route { path = '/least', %s, program = p }\n"
 	    "route { path = '/big', kept_max = '10B', program = p }\n"
@@ -64,6 +69,7 @@ test_kept(void)
 	int64_t began_ms = rig_now_ms(), late_ms;
 	struct rig_answer answer;
 	bool replayed = true, early = false;
+	unsigned times = 0;
 
 	ask(&rig, &short_one, "201 stored", "an answer that is kept for 2 s");
 	/* A claim may wait for a store, but never so long. */
@@ -73,6 +79,7 @@ test_kept(void)
 		late_ms = rig_now_ms() - began_ms;
 		replayed = strcmp(rig_field(&answer, "Idempotency-Status"),
 		    "replayed") == 0;
+		times += replayed;
 		early = early || (!replayed && late_ms < KEEP_MS) ||
 		    (replayed && strcmp(rig_field(&answer,
 		    "Idempotency-Keep"), "2") != 0);
@@ -81,7 +88,11 @@ test_kept(void)
 			    "[idem:B17]");
 		rig_answer_free(&answer);
 	}
-	ok(!early, "it is replayed until then, and says so [idem:B17]");
+	if (times == 0 && !early)
+		skip(LATE, "it is replayed until then");
+	else
+		ok(!early, "it is replayed until then, and says so "
+		    "[idem:B17]");
 	ok(!replayed, "it ends");
 	is_int(rig_lines(&rig, "orders", "a"), 1,
 	    "it was not run again [idem:B17]");
@@ -92,16 +103,16 @@ static void
 test_found(void)
 {
 	const struct rig_request found = { .method = "POST",
-	    .path = "/short", .key = "b", .body = { "tea", 3 } };
+	    .path = "/found", .key = "b", .body = { "tea", 3 } };
 	int64_t began_ms = rig_now_ms(), stored_ms, asked_ms, late_ms = 0;
 	struct rig_answer answer;
 	bool replayed = true;
 
-	ask(&rig, &found, "201 stored", "an answer that is kept for 2 s");
+	ask(&rig, &found, "201 stored", "an answer that is kept for 6 s");
 	stored_ms = rig_now_ms();
 	is_int(rig_stop(&rig, 20000), 0, "of which nothing is at hand then");
 	start("keep = '2h', keep_min = '90s'");
-	while (rig_now_ms() - began_ms < KEEP_MS - 500)
+	while (rig_now_ms() - began_ms < FOUND_MS - 500)
 		poll(NULL, 0, 20);
 	while (replayed && late_ms < 30000) {
 		asked_ms = rig_now_ms();
@@ -113,10 +124,14 @@ test_found(void)
 		rig_answer_free(&answer);
 		poll(NULL, 0, 20);
 	}
-	/* Else it were replayed until 3.5 s at least. */
-	ok(!replayed && late_ms < KEEP_MS + 1400, "found in the ledger half a "
-	    "second before its end, it is over in time: who was last told of "
-	    "it had asked after %lld ms", (long long)late_ms);
+	ok(!replayed, "it ends");
+	/* Else it were replayed for as long once more. */
+	if (late_ms == 0)
+		skip(LATE, "what is found late is over in time");
+	else
+		ok(late_ms < FOUND_MS + 2000, "found in the ledger half a "
+		    "second before its end, it is over in time: who was last "
+		    "told of it had asked after %lld ms", (long long)late_ms);
 }
 
 /* What is stored stays as it is when its route is changed. */
