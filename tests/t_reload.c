@@ -128,6 +128,8 @@ test_new_route(struct rig *rig)
 static void
 test_refused(struct rig *rig)
 {
+	char gone[300];
+
 	reload(rig, ONE TWO "rout {}\n", "reload refused: ", "a file with an "
 	    "error is refused");
 	ok(ask_logged(rig, "idem.conf:6:") > 0, "with its file and line");
@@ -140,7 +142,9 @@ test_refused(struct rig *rig)
 	post(rig, "/one", "a", "201 replayed", "the old one is in force still");
 	unlink(rig_at(rig, "idem.conf"));
 	kill(rig->pid, SIGHUP);
-	ok(ask_await_logged(rig, "idem.conf: No such file", 1) &&
+	snprintf(gone, sizeof gone, "reload refused: %s: No such file",
+	    rig_at(rig, "idem.conf"));
+	ok(ask_await_logged(rig, gone, 1) &&
 	    ask_logged(rig, "reload error") == 0, "a file that is gone is told "
 	    "of, as every other refusal is");
 	post(rig, "/two", "b", "201 stored", "and changes nothing either");
@@ -232,6 +236,7 @@ test_load(void)
 		.answered = load_answered, .turn = load_turn, .arg = &load
 	};
 	struct rig rig;
+	int result;
 
 	rig_open(&rig);
 	load.rig = &rig;
@@ -239,7 +244,8 @@ test_load(void)
 	write_conf(&rig, ONE TWO);
 	options[2] = rig_at(&rig, "idem.conf");
 	ask_start(&rig, options);
-	ok(rig_many(&rig, &many) == 0 && many.failed == 0 && load.wrong == 0,
+	result = rig_many(&rig, &many);
+	ok(result == 0 && many.failed == 0 && load.wrong == 0,
 	    "%d requests over %d reloads: each is answered, and as ever",
 	    load.sent, load.reloads);
 	is_int(starts(&rig), REQUESTS / 2, "and each key ran once");
