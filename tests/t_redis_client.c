@@ -338,12 +338,17 @@ full(struct redis_rig *redis)
 	redis_ask_close(&a);
 }
 
-/* Of one that is asked just before the end nothing is heard. */
+/* Once the server says what it is at, or has done it for the other one.  Of one
+   that is asked just before the end nothing is heard. */
 static void
-ask_until_heard(struct redis_ask *a)
+ask_meanwhile(struct redis_ask *a, struct redis_rig *redis,
+    struct redis_ask *other, const struct counted *its, const char *word)
 {
 	int64_t end_ms = redis_boot_ms() + PATIENCE_MS;
 
+	while (its->answers == 0 && redis_boot_ms() < end_ms &&
+	    strstr(redis_rig_say(redis, "GET", "b", NULL), word) == NULL)
+		redis_ask_turns(other, 2, NULL);
 	do
 		redis_ask(a, 150, "b", "GET", "b", NULL);
 	while (a->class == IDEM_CLASS_MAYBE && redis_boot_ms() < end_ms);
@@ -353,7 +358,7 @@ ask_until_heard(struct redis_ask *a)
 static void
 busy(struct redis_rig *redis)
 {
-	static const char loop[] = "while true do end";
+	struct idem_bytes loop = idem_bytes_text("while true do end");
 	struct redis_ask slow, a;
 	struct counted killed = {0}, again = {0};
 
@@ -363,13 +368,11 @@ busy(struct redis_rig *redis)
 	open_with(&a, redis->url, PATIENCE_MS);
 	get(&a);
 	idem_redis_send(slow.client, &(struct idem_redis_command){
-		.args = (struct idem_bytes[]){ { "EVAL", 4 },
-		    { loop, sizeof loop - 1 }, { "0", 1 } },
+		.args = (struct idem_bytes[]){ { "EVAL", 4 }, loop,
+		    { "0", 1 } },
 		.args_len = 3, .deadline_ms = redis_boot_ms() + 4 * PATIENCE_MS,
 		.done = count, .arg = &killed });
-	while (strncmp(redis_rig_say(redis, "GET", "b", NULL), "-BUSY", 5) != 0)
-		redis_ask_turns(&slow, 2, NULL);
-	ask_until_heard(&a);
+	ask_meanwhile(&a, redis, &slow, &killed, "-BUSY");
 	ok(a.class == IDEM_CLASS_REFUSED && !idem_redis_away(a.client),
 	    "a server that is busy longer than we wait refuses [redis:13]");
 	send_some(&a, 1, false, &again);
@@ -401,10 +404,7 @@ loading(struct redis_rig *redis)
 		    { "RELOAD", 6 } },
 		.args_len = 2, .deadline_ms = redis_boot_ms() + 4 * PATIENCE_MS,
 		.done = count, .arg = &c });
-	while (c.answers == 0 && strncmp(redis_rig_say(redis, "GET", "b",
-	    NULL), "-LOADING", 8) != 0)
-		redis_ask_turns(&reload, 2, NULL);
-	ask_until_heard(&a);
+	ask_meanwhile(&a, redis, &reload, &c, "-LOADING");
 	ok(c.answers == 0 && a.class == IDEM_CLASS_REFUSED &&
 	    !idem_redis_away(a.client),
 	    "a server that loads longer than we wait refuses [redis:8]");

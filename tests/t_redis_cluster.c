@@ -332,8 +332,9 @@ half_moved(struct world *w)
 	struct idem_bytes args[3] = { { "MGET", 4 }, { "{half}a", 7 },
 		{ "{half}b", 7 } };
 	struct redis_rig *old = &w->node[redis_owner("{half}", NODES)];
-	struct crowd c = {0};
+	struct crowd c = { .sent = 1 };
 	struct redis_ask a;
+	int64_t end_ms;
 	char slot[8];
 
 	slot_of("{half}", slot);
@@ -347,15 +348,15 @@ half_moved(struct world *w)
 		.args = args, .args_len = 3, .key = args[1],
 		.deadline_ms = redis_boot_ms() + PATIENCE_MS, .done = counted,
 		.arg = &c });
+	end_ms = redis_boot_ms() + PATIENCE_MS;
 	while (c.answered == 0 && errors(old, "TRYAGAIN") +
-	    errors(&w->more, "TRYAGAIN") == 0)
+	    errors(&w->more, "TRYAGAIN") == 0 && redis_boot_ms() < end_ms)
 		redis_ask_turns(&a, 2, NULL);
 	ok(c.answered == 0,
 	    "keys that lie apart for a while are asked for again [redis:19]");
 	move_key(old, &w->more, "{half}b");
 	end_move(w, &w->more, slot);
-	while (c.answered == 0)
-		redis_ask_turns(&a, 2, NULL);
+	await_all(&a, &c);
 	ok(c.ok == 1, "until they lie together");
 	redis_ask_close(&a);
 }

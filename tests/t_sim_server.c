@@ -68,13 +68,15 @@ await_written(struct server *s)
 {
 	static const char *const words[] = { "INFO", "persistence", NULL };
 	static char out[8192];
+	int64_t until_ms = idem_boot_ms(&idem_clock_real) + UP_MS;
 	const char *at;
 
 	do {
 		at = strstr(server_say(s, out, sizeof out, words),
 		    "aof_buffer_length:");
 		loop_turn(loop, idem_boot_ms(&idem_clock_real) + 2);
-	} while (at != NULL && strncmp(at, "aof_buffer_length:0", 19) != 0);
+	} while (at != NULL && strncmp(at, "aof_buffer_length:0", 19) != 0 &&
+	    idem_boot_ms(&idem_clock_real) < until_ms);
 }
 
 static bool
