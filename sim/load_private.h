@@ -65,6 +65,7 @@ struct load_request {
 struct load_token {
 	size_t request;		/* for which it was asked for first */
 	size_t first, last;	/* requests that wait for it: number + 1 */
+	int64_t pause_ms;	/* before it is asked for once more */
 	bool asked, had;
 };
 

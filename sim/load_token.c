@@ -1,7 +1,10 @@
 /* SPDX-License-Identifier: ISC */
 #include "load_private.h"
 
-#define PAUSE_MS 50		/* before a token is asked for again */
+/* Before a token is asked for again; twice as long each time, as a thousand
+   clients whose store is away for long are not to be all that happens. */
+#define PAUSE_MS 50
+#define PAUSE_MAX_MS 1000
 
 /*
  * Of keys that are tokens which clients ask for.  One asks for it, and all who
@@ -18,6 +21,7 @@ token_of(struct load *l, size_t request)
 		return index;
 	token = arena_more(&l->arena, &l->tokens, &l->tokens_n, sizeof *token);
 	token->request = request;
+	token->pause_ms = PAUSE_MS;
 	return index;
 }
 
@@ -75,8 +79,11 @@ load_token_ended(struct load *l, size_t request, bool got)
 	if (l->stopped)
 		return;
 	if (!got) {
-		load_due_push(l, now_ns + PAUSE_MS * LOAD_NS, LOAD_TOKEN,
+		load_due_push(l, now_ns + token->pause_ms * LOAD_NS, LOAD_TOKEN,
 		    index);
+		token->pause_ms *= 2;
+		if (token->pause_ms > PAUSE_MAX_MS)
+			token->pause_ms = PAUSE_MAX_MS;
 		return;
 	}
 	for (next = token->first; next != 0;

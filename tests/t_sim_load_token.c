@@ -24,6 +24,9 @@ static const struct plan_send apart[] = {
 	{ AT(40, "c1", "k"), ANYWHERE },
 	{ AT(41, "c2", "k"), ANYWHERE, .get = true }
 };
+static const struct plan_send late[] = {
+	{ AT(0, "c1", "k"), ANYWHERE }, { AT(2900, "c2", "other"), ANYWHERE }
+};
 static const struct plan_send spoilt[] = {
 	{ AT(0, "c1", "k"), .spoilt = PLAN_FORGED, .gate = 1 },
 	{ AT(40, "c1", "k"), ANYWHERE }
@@ -64,6 +67,13 @@ no_token(struct toy *t, const struct toy_try *try, struct load_answer *answer)
 }
 
 static int64_t
+from_3_s(struct toy *t, const struct toy_try *try, struct load_answer *answer)
+{
+	return try->at_ns < 3000 * MS ? no_token(t, try, answer) :
+	    after_5_ms(t, try, answer);
+}
+
+static int64_t
 slow(struct toy *t, const struct toy_try *try, struct load_answer *answer)
 {
 	(void)t;
@@ -86,8 +96,8 @@ static const struct row {
 	  "5:c1>g1 ?other@90 6:c1>g1 other@95" },
 	{ "it is asked for until it is there, where the client is then",
 	  { .kind = PLAN_SCRIPT, .sends = twice, .sends_n = 3 }, not_yet,
-	  "1:c1>g1 ?k@0 2:c1>g1 ?k@55 3:c1>g2 ?k@110 4:c1>g2 k@115 "
-	  "5:c2>g2 k@115 6:c2>g2 k@115" },
+	  "1:c1>g1 ?k@0 2:c1>g1 ?k@55 3:c1>g2 ?k@160 4:c1>g2 k@165 "
+	  "5:c2>g2 k@165 6:c2>g2 k@165" },
 	{ "it can be asked for before, once",
 	  { .kind = PLAN_SCRIPT, .sends = apart, .sends_n = 4 }, after_5_ms,
 	  "1:c1>g1 ?k@0 2:c1>g1 k@40" },
@@ -107,7 +117,14 @@ static const struct row {
 	{ "keys that are ready, or made, are asked of nobody",
 	  { .kind = PLAN_STORM, .clients = 2,
 	    .keys = { .n = 2, .once = true, .source = PLAN_UUID } },
-	  after_5_ms, "1:c1>g1 o1@0 2:c2>g2 o2@0" }
+	  after_5_ms, "1:c1>g1 o1@0 2:c2>g2 o2@0" },
+	{ "a token that is not there is asked for after a pause that doubles, "
+	  "up to a second, for each its own",
+	  { .kind = PLAN_SCRIPT, .sends = late, .sends_n = 2 }, from_3_s,
+	  "1:c1>g1 ?k@0 2:c1>g1 ?k@55 3:c1>g1 ?k@160 4:c1>g1 ?k@365 "
+	  "5:c1>g1 ?k@770 6:c1>g1 ?k@1575 7:c1>g1 ?k@2580 "
+	  "8:c2>g2 ?other@2900 9:c2>g2 ?other@2955 10:c2>g2 ?other@3060 "
+	  "11:c2>g2 other@3065 12:c1>g1 ?k@3585 13:c1>g1 k@3590" }
 };
 
 static struct plan
@@ -188,13 +205,13 @@ check_stop(void)
 	struct toy t = { .plan = &plan, .answer = no_token };
 
 	toy_open(&t);
-	toy_run(&t, 1002);
+	toy_run(&t, 10002);
 	ok(!load_over(t.load) && t.n > 20, "a token that nobody has is asked "
 	    "for to the end");
 	load_stop(t.load);
 	is_int((long long)load_unsent(t.load), 4,
 	    "requests that waited for it were not sent");
-	toy_run(&t, 5000);
+	toy_run(&t, 15000);
 	ok(load_over(t.load), "and it is over");
 	toy_close(&t);
 }
