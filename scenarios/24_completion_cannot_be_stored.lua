@@ -37,7 +37,7 @@ return sim.scenario {
   },
 
   -- the instance gives up after five seconds
-  heal = { at = ends == "back" and 7200 or 3000, quiet = 2000 },
+  heal = { at = ends == "back" and 7800 or 3000, quiet = 2000 },
 
   expect = {
     holds      = { "at_most_once", "no_false_definite", "ack_durable", "same_answer" },
@@ -46,6 +46,10 @@ return sim.scenario {
       owner_died = ends == "dead" and seen.died("g1") or nil,
       unrecorded = ends == "back" and function(h)
         return h:count { kind = "reply", client = "c1", mark = "unrecorded" } > 0
+      end or nil,
+      -- not only when all faults end
+      came_back = ends == "back" and function(h)
+        return h:count { kind = "heal", p = "g1" } > 0
       end or nil,
     },
   },
