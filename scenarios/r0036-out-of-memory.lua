@@ -15,17 +15,17 @@ return sim.scenario {
                gates = { n = 2, store = "a",
                          arbiter = sim.param("arbiter", "redis",
                                              { "redis", "token" }),
-                         config = { lease = "600ms", store_timeout = "500ms",
+                         config = { lease = "2s", store_timeout = "500ms",
                                     budget = "500ms", probe_every = "50ms",
                                     wait = "20ms" } } },
 
-  handler = sim.handler { effect = "append", service = sim.const(300) },
+  handler = sim.handler { effect = "append", service = sim.const(600) },
 
   load = {
     sim.script {
-      { at = 0,   client = "c1", send = { key = "running" } },
-      { at = 100, client = "c2", send = { key = "new" } },
-      { at = 550, client = "c2", send = { key = "running" } },
+      { at = 0,    client = "c1", send = { key = "running" } },
+      { at = 300,  client = "c2", send = { key = "new" } },
+      { at = 1200, client = "c2", send = { key = "running" } },
     },
   },
 
@@ -34,7 +34,7 @@ return sim.scenario {
            sim.store.oom("a")),
   },
 
-  heal = { at = 700, quiet = 1000 },
+  heal = { at = 1400, quiet = 1000 },
 
   expect = {
     holds      = { "no_false_definite", "at_most_once", "same_answer", "ack_durable" },
