@@ -1,5 +1,6 @@
 -- Whoever makes a key, and in whatever style, one run comes of it: when its owner is
--- killed between claim and complete, when Redis goes away, and when all ask at once.
+-- killed between claim and complete, when Redis goes away, when two ask at the same
+-- moment, and when all do.
 -- A client that makes a new one for each retry asks for something new each time.
 local sim = require "idemsim"
 sim.api(1)
@@ -7,7 +8,8 @@ local seen = require "_seen"
 
 -- the client makes it, or idem does: at the endpoint, or in the form of a page
 local from = sim.param("from", "uuid", { "uuid", "business", "composite", "mint", "form" })
-local situation = sim.param("situation", "crash", { "crash", "outage", "storm", "new_key" })
+local situation = sim.param("situation", "crash", { "crash", "outage", "duplicates", "storm",
+                                                   "new_key" })
 
 local issued = from == "mint" or from == "form"
 local all = { "timeout", "reset", "busy", "unavailable" }
@@ -29,6 +31,14 @@ local loads = {
                  retry = retries },
     sim.open { rate = 20, for_ms = 2000, keys = sim.keys { once = true, from = from },
                retry = retries },
+  },
+  -- with no fault, and nobody waits: whoever is told that it is in progress is right
+  duplicates = {
+    sim.script {
+      { at = 0,    client = "c1", send = { key = "k", from = from, body = "item=1", to = "g1" } },
+      { at = 0,    client = "c2", send = { key = "k", body = "item=1", to = "g2" } },
+      { at = 1500, client = "c2", send = { key = "k", body = "item=1", to = "g2" } },
+    },
   },
   storm = {
     sim.storm { clients = 30, keys = sim.keys { n = 3, from = from }, at = 0, within = 10,
@@ -106,6 +116,12 @@ local expect = {
               good_or_void },
     sometimes = away,
   },
+  duplicates = {
+    holds = { "at_most_once", "mutual_exclusion", "same_answer", "ack_durable", "busy_honest",
+              "no_false_definite" },
+    sometimes = { told_busy = replied { class = "busy" },
+                  told_again = replied { mark = "replayed" } },
+  },
   storm = {
     holds = { "at_most_once", "mutual_exclusion", "same_answer", "ack_durable",
               "no_false_definite", "storm_bounded" },
@@ -132,13 +148,15 @@ return sim.scenario {
     gates = { n = 2, arbiter = issued and "token" or "redis", store = "a",
               config = situation == "outage"
                 and { lease = "3s", wait = "50ms", store_timeout = "200ms", probe_every = "100ms" }
-                or seen.patient { lease = "600ms", limit = "500ms",
+                or seen.patient { lease = situation == "duplicates" and "3s" or "600ms",
+                                  limit = situation == "duplicates" and "2s" or "500ms",
                                   -- who waits for a claim that is slow to come back is
                                   -- told that the key is in progress
                                   wait = situation == "storm" and "3s" or "50ms" } },
   },
 
-  handler = sim.handler { effect = "append", service = sim.const(150),
+  handler = sim.handler { effect = "append",
+                          service = sim.const(situation == "duplicates" and 600 or 150),
                           business_id = situation == "new_key" and "order-7" or nil },
 
   load   = loads[situation],
