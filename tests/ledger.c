@@ -43,5 +43,6 @@ ledger_open(struct trace *t, const char *path)
 	store = idem_store_sqlite(&options, error, sizeof error);
 	if (store == NULL)
 		bail_out("%s", error);
+	t->sweeps_by_clock = true;
 	return store;
 }

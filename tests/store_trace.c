@@ -558,7 +558,7 @@ trace_run(struct trace *t, const char *line, char *out, size_t out_size)
 		run_left(t, &w, out, out_size);
 	} else if (call_of(t, &w, &c)) {
 		idem_store_wait(t->store, &c, &a);
-		if (c.op == IDEM_STORE_SWEEP)
+		if (c.op == IDEM_STORE_SWEEP && t->sweeps_by_clock)
 			go_on(t, c, &a);
 		say(&a.result, out, out_size);
 		check_history(t, &a.result, out, out_size);

@@ -21,7 +21,8 @@
  *	settle done|not-done|forget K BY OTHER N [ANSWER] [keep=N] [tombstone=N]
  *	list STATES [after=K] [rows=N]	keys; "more" if there may be some
  *	sweep [rows=N] [shrink=N]	rows; "more"; as often as it takes to
- *					have done so many, or all
+ *					have done so many, or all, where a
+					call ends by the clock
  *	issue K O [keep=N]
  *	show K				state, attempt, owner; "absent"
  *	left K O F G			of a claim that only looks: how long its
@@ -41,6 +42,8 @@ struct trace {
 	/* NULL, or how to open it again after a close */
 	struct idem_store *(*open)(struct trace *);
 	const char *path;	/* for open */
+	bool sweeps_by_clock;	/* a call may do less than it was asked for,
+				   and say that there is more */
 	atomic_llong boot_ms, wall_ms;
 	struct idem_clock clock;
 	struct idem_boot boot;

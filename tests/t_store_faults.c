@@ -118,6 +118,7 @@ open_at(struct trace *t, const char *at)
 	};
 	char error[300];
 
+	t->sweeps_by_clock = true;
 	return idem_store_sqlite(&options, error, sizeof error);
 }
 
