@@ -28,6 +28,7 @@
 #define GOAL_OWN_MS 60
 #define GOAL_OTHER_MS 100
 #define BOUND_MS 1500
+#define COME_MAX_MS 3500	/* so much more at most, on a slow machine */
 #define GOAL_SIZE 512
 #define LIMIT_MS 60000
 #define ANSWER_MAX 1024
@@ -300,7 +301,8 @@ static void
 check_times(struct crowd *c, int64_t end_ns)
 {
 	long long all_ms = (last_ns(c) - end_ns) / 1000000;
-	long long bound_ms = BOUND_MS + (long long)c->come_ms;
+	int64_t more_ms = c->come_ms < COME_MAX_MS ? c->come_ms : COME_MAX_MS;
+	int64_t bound_ms = BOUND_MS + more_ms;
 	const struct worker *w;
 
 	for (w = c->worker; w < c->worker + WORKERS; w++)
@@ -310,9 +312,10 @@ check_times(struct crowd *c, int64_t end_ns)
 		    (long long)w->last_ms,
 		    w->ran ? GOAL_OWN_MS : GOAL_OTHER_MS);
 	note("the last client had its answer after %lld ms", all_ms);
+	note("it took them %lld ms to come", (long long)c->come_ms);
 	ok(all_ms <= bound_ms, "all are answered within %d ms of the run's "
-	    "end, and the %lld ms which they took to come", BOUND_MS,
-	    (long long)c->come_ms);
+	    "end, and as long as they took to come, but not over %d ms more",
+	    BOUND_MS, COME_MAX_MS);
 }
 
 static void
