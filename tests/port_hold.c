@@ -17,7 +17,8 @@ port_hold(int *fd)
 	const int on = 1;
 
 	*fd = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
-	/* Bound first: only then the port is nobody's, who allows it or not. */
+	/* After bind: with it set before, bind might choose a port that another
+	   holds in the same way. */
 	if (*fd == -1 || bind(*fd, (struct sockaddr *)&at, sizeof at) == -1 ||
 	    getsockname(*fd, (struct sockaddr *)&at, &len) == -1 ||
 	    setsockopt(*fd, SOL_SOCKET, SO_REUSEADDR, &on, sizeof on) == -1)

@@ -163,7 +163,8 @@ test_pause(void)
 	    idem_boot_ms(&idem_clock_real) < until_ms)
 		back_turns(&s.back, 1);
 	before = s.got.out_len;
-	ok(before >= 100000 && before < 100000 + 65536, "paused while told, less than 64 KiB come");
+	ok(before >= 100000 && before < 100000 + 65536,
+	    "paused while told, less than 64 KiB come");
 	back_turns(&s.back, 20);
 	is_int((long long)s.got.out_len, (long long)before,
 	    "... and then none");

@@ -18,7 +18,7 @@
  * asked.  Each program here appends to a file, so that its starts are counted.
  */
 #define LIMIT_MS 20000	/* not reached */
-#define HANG_MS 1000	/* of one that hangs; others have begun by then */
+#define HANG_MS 1000	/* where the probe hangs: time for it to begin */
 #define LARGE 200000		/* a body that is in a file */
 
 /* Dies in its first attempt, after its effect. */
