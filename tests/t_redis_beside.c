@@ -66,23 +66,20 @@ calls_of(const char *command)
 	return at != NULL ? atol(at + strlen(field)) : 0;
 }
 
-/* That are written there. */
-static long
-facts(void)
-{
-	return atol(redis_rig_say(&redis, "EVAL",
-	    "return #redis.call('KEYS', 'idem:c:*')", "0", NULL));
-}
-
-/* The answer goes out before it is written there. */
+/* The answer goes out before it is written there; others may be so late that
+   they are written meanwhile. */
 static void
-await_cached(long more_than)
+await_cached(const char *order)
 {
-	int64_t until_ms = rig_now_ms() + 20000;
+	static const char script[] =
+	    "local n = 0 "
+	    "for _, key in ipairs(redis.call('KEYS', 'idem:c:*')) do "
+	    "  if string.find(redis.call('GET', key), ARGV[1], 1, true) then "
+	    "    n = n + 1 end end "
+	    "return 'of ' .. n";
 
-	while (facts() <= more_than && rig_now_ms() < until_ms)
-		usleep(10000);
-	ok(facts() > more_than, "what the ledger has is written beside it");
+	ok(redis_rig_await(&redis, 20000, "of 1", "EVAL", script, "0", order,
+	    NULL), "what the ledger has is written beside it");
 }
 
 static void
@@ -91,7 +88,7 @@ test_looked_up(void)
 	long gets;
 
 	send_key(&rig, "a1", "201 stored", "a fresh key");
-	await_cached(0);
+	await_cached("order 1");
 	gets = calls_of("get");
 	send_key(&rig, "a1", "201 replayed", "a replay");
 	is_int(calls_of("get") - gets, 1, "is one look-up");
@@ -106,7 +103,7 @@ test_forgets(void)
 {
 	redis_rig_say(&redis, "FLUSHALL", NULL);
 	send_key(&rig, "a1", "201 replayed", "after a flush the ledger answers");
-	await_cached(0);
+	await_cached("order 1");
 	redis_rig_say(&redis, "CONFIG", "SET", "maxmemory", "1", NULL);
 	send_key(&rig, "a2", "201 stored", "a full one changes nothing");
 	send_key(&rig, "a2", "201 replayed", "nor for a replay");
@@ -135,10 +132,8 @@ test_away(void)
 static void
 test_forgotten(void)
 {
-	long before = facts();
-
 	send_key(&rig, "a4", "201 stored", "a key");
-	await_cached(before);
+	await_cached("order 3");
 	ctl_run_is(0, "", "that the operator forgets",
 	    "forget --ledger sqlite:%s --route %s/order --key a4",
 	    rig.ledger, rig.folder);
