@@ -205,9 +205,24 @@ token_keys() {
 
 # --- fronts -------------------------------------------------------------------
 
-free_port() {
-	perl -MIO::Socket::INET -e 'print IO::Socket::INET->new(Listen => 1,
-	    LocalAddr => "127.0.0.1", Proto => "tcp")->sockport'
+# $port is ours until the end: somebody has it who does not listen.  The fronts
+# set SO_REUSEADDR, so that they may have it as well; who wants any port gets
+# another.  It is set after bind, as else bind might choose one that is held so.
+port_hold() {
+	rm -f "$folder/port"
+	perl -MSocket -e '
+		my $parent = getppid;
+		my $fd;
+		socket($fd, PF_INET, SOCK_STREAM, 0) &&
+		    bind($fd, pack_sockaddr_in(0, INADDR_LOOPBACK)) &&
+		    setsockopt($fd, SOL_SOCKET, SO_REUSEADDR, 1) or
+		    die "no port on 127.0.0.1: $!\n";
+		print((unpack_sockaddr_in(getsockname($fd)))[0], "\n");
+		close STDOUT;
+		sleep 1 while getppid == $parent;' >"$folder/port" &
+	others="$others $!"
+	until_true [ -s "$folder/port" ]
+	port=$(cat "$folder/port")
 }
 
 # The file as an administrator would write it for this folder and port, with
@@ -359,16 +374,13 @@ front_answers() {
 	curl -s -o /dev/null --max-time 5 "http://127.0.0.1:$port/none"
 }
 
-# On a port that somebody else was quicker to take it ends; then another.
 front_start() {
 	front=$1
-	for try in 1 2 3; do
-		port=$(free_port)
-		as_written "${2:-$front}.conf" >"$folder/front.conf"
-		front_global >"$folder/global.conf"
-		front_resume
-		kill -0 "$front_pid" 2>/dev/null && return
-	done
+	port_hold
+	as_written "${2:-$front}.conf" >"$folder/front.conf"
+	front_global >"$folder/global.conf"
+	front_resume
+	kill -0 "$front_pid" 2>/dev/null && return
 	logs
 	echo "Bail out! $front does not start"
 	exit 1
