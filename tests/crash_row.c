@@ -155,7 +155,6 @@ make_orphan(struct crash *c)
 	}
 	kill(w->lobby[c->worker], SIGKILL);
 	hear_first(c, REACH_MS);
-	unlink(rig_at(&w->rig, "hold"));
 	return true;
 }
 
@@ -163,11 +162,15 @@ static bool
 come_to_the_point(struct crash *c)
 {
 	const struct rig_request request = crash_request(&c->world);
+	bool reached;
 
 	if (c->row->orphan)
 		rig_file(&c->world.rig, "hold", "");
 	c->first = ask_begin(&c->world.rig, &request);
-	return (!c->row->orphan || make_orphan(c)) && await_stop(c);
+	reached = (!c->row->orphan || make_orphan(c)) && await_stop(c);
+	/* Not before: its keeper must hear of its lobby before its end. */
+	unlink(rig_at(&c->world.rig, "hold"));
+	return reached;
 }
 
 /* --- the fault ------------------------------------------------------------ */

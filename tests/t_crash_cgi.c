@@ -272,7 +272,6 @@ make_orphan(struct world *w)
 	if (w->pids[KEEPER] == 0)
 		return false;
 	kill(w->pids[LOBBY], SIGKILL);
-	unlink(rig_at(&w->store.rig, "hold"));
 	return true;
 }
 
@@ -286,6 +285,8 @@ come_to_the_point(struct world *w)
 		.env = env, .body = idem_bytes_text("tea")
 	};
 
+	bool reached;
+
 	snprintf(variable, sizeof variable, "IDEM_FAILPOINTS=%s=1*stop",
 	    w->row->point->label);
 	if (w->row->point->orphan)
@@ -294,7 +295,10 @@ come_to_the_point(struct world *w)
 	close(w->call.in);
 	w->call.in = -1;
 	w->pids[FRONT] = w->call.pid;
-	return (!w->row->point->orphan || make_orphan(w)) && await_stop(w);
+	reached = (!w->row->point->orphan || make_orphan(w)) && await_stop(w);
+	/* Not before: its keeper must hear of its lobby before its end. */
+	unlink(rig_at(&w->store.rig, "hold"));
+	return reached;
 }
 
 /* --- the fault ------------------------------------------------------------ */
