@@ -175,4 +175,12 @@ struct conf_promise {
 void conf_promises(const struct conf *, const struct conf_route *,
     struct conf_promise *);
 
+/*
+ * conf_look.c: what is named and not there, or nobody may execute, a sentence
+ * each (without a full stop or a line's end, valid for the call).  It may come
+ * later, and who looks may see more than idemd's user: none is an error.
+ */
+typedef void conf_look_tell(void *arg, const char *sentence);
+void conf_look(const struct conf *, conf_look_tell *, void *arg);
+
 #endif

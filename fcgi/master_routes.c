@@ -21,6 +21,14 @@ say(struct master *m, const struct conf_route *r)
 	    p.same_answer, p.kept, p.fails_when);
 }
 
+static void
+warn(void *arg, const char *sentence)
+{
+	struct master *m = arg;
+
+	log_line(&m->log, "warning: %s", sentence);
+}
+
 void
 master_routes_say(struct master *m)
 {
@@ -29,7 +37,8 @@ master_routes_say(struct master *m)
 	for (i = 0; i < m->conf->routes_len; i++)
 		say(m, &m->conf->routes[i]);
 	for (i = 0; i < m->conf->warnings.len; i++)
-		log_line(&m->log, "warning: %s", m->conf->warnings.at[i]);
+		warn(m, m->conf->warnings.at[i]);
+	conf_look(m->conf, warn, m);
 }
 
 /* --- what they need ------------------------------------------------------- */

@@ -227,6 +227,13 @@ all(struct reader *r)
 
 /* --- what is asked -------------------------------------------------------- */
 
+static void
+warn(void *arg, const char *sentence)
+{
+	(void)arg;
+	printf("warning: %s\n", sentence);
+}
+
 static int
 tell(const struct options *o)
 {
@@ -239,8 +246,8 @@ tell(const struct options *o)
 		    "the command line", o->conf->routes_len,
 		    o->conf->routes_len == 1 ? "" : "s");
 		for (i = 0; i < o->conf->warnings.len; i++)
-			printf("warning: %s\n", o->conf->warnings.at[i]);
-		options_look(o->conf);
+			warn(NULL, o->conf->warnings.at[i]);
+		conf_look(o->conf, warn, NULL);
 	}
 	if (o->explain_method != NULL) {
 		found = conf_explain(o->conf, o->explain_method,

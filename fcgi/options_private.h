@@ -51,10 +51,6 @@ int options_wrong(const char *option, const char *value, const char *what);
 int options_number(const char *option, const char *text, uint32_t min,
     uint32_t max, uint32_t *out);
 
-/* options_look.c: what is said and is not there, as warnings on standard
-   output. */
-void options_look(const struct conf *);
-
 /*
  * options_make.c.  What was said wins; what is left open is filled in.  NULL,
  * and a sentence.

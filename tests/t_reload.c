@@ -19,6 +19,7 @@ static const char program[] = COUNT HELD
 
 #define ONE "route { path = '/one', program = p }\n"
 #define TWO "route { path = '/two', program = p }\n"
+#define GONE "route { path = '/gone', program = cgi { '/nowhere/order' } }\n"
 #define SESSION "route { path = '/one', program = p, " \
     "scope = { cookies = { 's' } } }\n"
 
@@ -241,9 +242,11 @@ test_load(void)
 	rig_open(&rig);
 	load.rig = &rig;
 	rig_program(&rig, "order", program);
-	write_conf(&rig, ONE TWO);
+	write_conf(&rig, ONE TWO GONE);
 	options[2] = rig_at(&rig, "idem.conf");
 	ask_start(&rig, options);
+	ok(ask_await_logged(&rig, "program /nowhere/order: No such file", 1),
+	    "a program that is not there is warned of at start");
 	result = rig_many(&rig, &many);
 	ok(result == 0 && many.failed == 0 && load.wrong == 0,
 	    "%d requests over %d reloads: each is answered, and as ever",
@@ -252,6 +255,8 @@ test_load(void)
 	ok(ask_await_logged(&rig, "reloaded routes=", 2), "reloads did happen");
 	reload(&rig, SESSION TWO, "reloaded routes=2", "with --accept-rekey "
 	    "a route may be re-keyed");
+	reload(&rig, ONE TWO GONE, "program /nowhere/order: No such file",
+	    "and whenever it is said anew");
 	is_int(rig_stop(&rig, 20000), 0, "idemd ends with status 0");
 	rig_end(&rig);
 }
