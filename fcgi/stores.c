@@ -69,6 +69,8 @@ poll_client(struct stores_client *c)
 		idem_redis_poll(c->redis);
 		c->stores->polled(c->stores->arg);
 	}
+	/* It is told when it is known, not when a key is asked for. */
+	stores_ledger_is_ours(c->stores);
 }
 
 static void
