@@ -107,11 +107,22 @@ log_close(struct log *log)
 	log->at[log->len++] = '\n';
 }
 
+/* What others say, as a key function or a server, may hold a line's end. */
+static void
+make_one_line(char *at, size_t len)
+{
+	size_t i;
+
+	for (i = 0; i < len; i++)
+		if ((unsigned char)at[i] < ' ' || at[i] == 0x7f)
+			at[i] = '?';
+}
+
 void
 log_line(struct log *log, const char *format, ...)
 {
 	va_list args;
-	size_t room;
+	size_t room, len;
 	int n;
 
 	log_open(log);
@@ -120,8 +131,11 @@ log_line(struct log *log, const char *format, ...)
 	va_start(args, format);
 	n = vsnprintf(log->at + log->len, room, format, args);
 	va_end(args);
-	if (n > 0)
-		log->len += (size_t)n < room ? (size_t)n : room - 1;
+	if (n > 0) {
+		len = (size_t)n < room ? (size_t)n : room - 1;
+		make_one_line(log->at + log->len, len);
+		log->len += len;
+	}
 	log_close(log);
 }
 

@@ -23,6 +23,7 @@ struct log {
 	size_t line;		/* where the open one begins */
 };
 
+/* Control characters in it become `?`. */
 void log_line(struct log *, const char *format, ...)
     __attribute__((format(printf, 2, 3)));
 

@@ -90,6 +90,7 @@ say_three(void)
 	memset(long_word, 'x', sizeof long_word);
 	long_word[sizeof long_word - 1] = '\0';
 	log_line(&log, "word=%s", long_word);
+	log_line(&log, "why=\"%s\"", "a\nb=1\r\x1b[2J\x7f \xc3\xa9");
 	log_line(&log, "last=1");
 	log_flush(&log);
 	log_flush(&log);
@@ -123,6 +124,10 @@ check_lines(void)
 	ok(end != NULL && is_stamped(line, "idemd[3]: word=xxx") &&
 	    end - line == LINE_LONGEST && end[-1] == 'x',
 	    "a line too long is cut, its end is not");
+	line = end != NULL ? end + 1 : line;
+	end = strchr(line, '\n');
+	ok(is_stamped(line, "idemd[3]: why=\"a?b=1??[2J? \xc3\xa9\"\n"),
+	    "what others say breaks no line and speaks to no terminal");
 	line = end != NULL ? end + 1 : line;
 	ok(is_stamped(line, "idemd[3]: last=1\n") &&
 	    strcmp(strchr(line, '\n'), "\n") == 0,
