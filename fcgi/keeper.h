@@ -7,6 +7,8 @@
 #include "problem.h"
 #include "shm.h"
 
+#define KEEPER_NAME "idem-keeper"	/* of its process: proc(5), comm; idemd(8) */
+
 /*
  * The keeper: the small single-threaded process that starts programs, holds
  * their locks and reaps them (doc/design.md, 5, Programs).  It talks with its
@@ -23,7 +25,8 @@ struct keeper_options {
 /*
  * Runs until the end; the exit status: 0, or 111 if it could not begin.  Takes
  * the process over: closes every descriptor but the above, the workers'
- * eventfds and 0, 1, 2; blocks all signals, so that only SIGKILL ends it.
+ * eventfds and 0, 1, 2; blocks all signals, so that only SIGKILL ends it; has
+ * its name.
  * Block them before the fork, lest a handler of the parent's runs in between.
  */
 int keeper_main(const struct keeper_options *);

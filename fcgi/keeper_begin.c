@@ -6,6 +6,7 @@
 #include <fcntl.h>
 #include <signal.h>
 #include <stdlib.h>
+#include <sys/prctl.h>
 #include <sys/signalfd.h>
 #include <unistd.h>
 
@@ -80,6 +81,7 @@ open_standard(void)
 int
 keeper_begin(const struct keeper_options *o)
 {
+	prctl(PR_SET_NAME, KEEPER_NAME);
 	close_others(o);
 	if (open_standard() != 0)
 		return -1;

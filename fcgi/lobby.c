@@ -8,6 +8,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/epoll.h>
+#include <sys/prctl.h>
 #include <sys/signalfd.h>
 #include <sys/socket.h>
 #include <unistd.h>
@@ -363,6 +364,7 @@ lobby_main(const struct lobby_options *lo)
 	struct lobby *lobby = calloc(1, sizeof *lobby);
 	char who[32];
 
+	prctl(PR_SET_NAME, LOBBY_NAME);
 	if (lobby == NULL)
 		return 111;
 	if (lo->only == -1)

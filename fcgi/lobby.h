@@ -76,6 +76,8 @@ struct lobby_message {
 	uint64_t number;	/* the keeper's */
 };
 
+#define LOBBY_NAME "idem-lobby"	/* of its process: proc(5), comm; idemd(8) */
+
 /* Runs until told to stop; the exit status. */
 int lobby_main(const struct lobby_options *);
 

@@ -17,9 +17,10 @@
 #define NAP_NS 200000
 
 /*
- * An instance is a master, which has lobbies and keepers; those are forks of it
- * and have its name.  A keeper is the one that blocks every signal.  All that
- * runs another program is one, and so is what a keeper has just made for it.
+ * An instance is a master, which has lobbies and keepers, and these say by their
+ * names what they are.  Another fork of it is not born yet, or becomes an alert's
+ * command: no part.  All that runs another program is one, and so is what a
+ * keeper has just made for it.
  */
 struct part {
 	pid_t pid, parent;
@@ -43,42 +44,37 @@ is_idemd(const struct instance *i, pid_t pid)
 }
 
 static bool
-blocks(unsigned long long mask, int signal)
+is_named(pid_t pid, const char *name)
 {
-	return (mask >> (signal - 1) & 1) != 0;
+	char path[40], text[32];
+	size_t len;
+	FILE *file;
+
+	snprintf(path, sizeof path, "/proc/%d/comm", (int)pid);
+	file = fopen(path, "re");
+	if (file == NULL)
+		return false;
+	len = fread(text, 1, sizeof text - 1, file);
+	fclose(file);
+	text[len] = '\0';
+	text[strcspn(text, "\n")] = '\0';
+	return strcmp(text, name) == 0;
 }
 
 static bool
-blocks_all(pid_t pid)
-{
-	char path[40], text[4096], *at;
-	unsigned long long mask = 0;
-	ssize_t n;
-	int fd;
-
-	snprintf(path, sizeof path, "/proc/%d/status", (int)pid);
-	fd = open(path, O_RDONLY | O_CLOEXEC);
-	if (fd == -1)
-		return false;
-	n = read(fd, text, sizeof text - 1);
-	close(fd);
-	text[n > 0 ? n : 0] = '\0';
-	at = strstr(text, "\nSigBlk:");
-	if (at != NULL)
-		mask = strtoull(at + 8, NULL, 16);
-	return blocks(mask, SIGINT) && blocks(mask, SIGUSR1) &&
-	    blocks(mask, SIGALRM) && blocks(mask, SIGPIPE) &&
-	    blocks(mask, SIGSEGV);
-}
-
-static enum plan_part
-what_is(const struct instance *i, pid_t pid)
+what_is(const struct instance *i, pid_t pid, enum plan_part *what)
 {
 	if (!is_idemd(i, pid))
-		return PLAN_PROGRAM;
-	if (pid == i->child.pid)
-		return PLAN_WHOLE;
-	return blocks_all(pid) ? PLAN_KEEPER : PLAN_LOBBY;
+		*what = PLAN_PROGRAM;
+	else if (pid == i->child.pid)
+		*what = PLAN_WHOLE;
+	else if (is_named(pid, "idem-keeper"))
+		*what = PLAN_KEEPER;
+	else if (is_named(pid, "idem-lobby"))
+		*what = PLAN_LOBBY;
+	else
+		return false;
+	return true;
 }
 
 static const struct part *
@@ -99,13 +95,14 @@ look(const struct instance *i, struct parts *p)
 	pid_t pids[CHILD_PIDS];
 	size_t n = child_find(i->name, pids, CHILD_PIDS), k;
 	const struct part *parent;
+	enum plan_part what;
 	struct child_stat st;
 
 	p->n = 0;
 	for (k = 0; k < n; k++)
-		if (child_stat(pids[k], &st))
+		if (child_stat(pids[k], &st) && what_is(i, pids[k], &what))
 			p->at[p->n++] = (struct part){ pids[k], st.parent,
-				what_is(i, pids[k]) };
+				what };
 	for (k = 0; k < p->n; k++) {
 		parent = find(p, p->at[k].parent);
 		if (p->at[k].what == PLAN_KEEPER && parent != NULL &&
