@@ -14,8 +14,10 @@
 
 /* A net in front of a real Redis: what comes through is what is said. */
 
-#define WAIT_MS 20000
+#define WAIT_MS 60000
 #define COMMANDS 10000
+#define FIRST_ID 1000
+#define LAST_ID 9000
 
 static struct redis_rig redis;
 static struct loop *loop;
@@ -214,14 +216,19 @@ hide_ids(struct idem_buf *b)
 	}
 }
 
-/* So that all ids have as many digits. */
+/* So that all ids have as many digits, however many were used up while the
+   server came up. */
 static void
 use_up_ids(void)
 {
-	unsigned i;
+	long long id;
 
-	for (i = 0; i < 12; i++)
-		redis_rig_say(&redis, "PING", NULL);
+	do
+		id = strtoll(redis_rig_say(&redis, "CLIENT", "ID", NULL), NULL,
+		    10);
+	while (id < FIRST_ID);
+	if (id > LAST_ID)
+		bail_out("client %lld already", id);
 }
 
 static unsigned frames[NET_WAYS], unpaired;
