@@ -24,7 +24,8 @@
 #define STARTS_MAX 5		/* on one port after the other */
 #define PORT_FIRST 10000	/* below those that connections are given */
 #define PORTS 20000
-#define STATE_MS 200		/* a signal is carried out within it */
+#define STATE_MS 10000		/* a signal is carried out within it, even where
+				   nobody gets his turn */
 
 const char *
 server_missing(bool sentinel)
@@ -258,7 +259,7 @@ nap(void)
 	nanosleep(&t, NULL);
 }
 
-/* Until the kernel has done it. */
+/* Until the kernel has done it; false: it has died instead. */
 static bool
 await_state(pid_t pid, const char *states)
 {
@@ -268,7 +269,7 @@ await_state(pid_t pid, const char *states)
 	while (child_stat(pid, &st)) {
 		if (strchr(states, st.state) != NULL)
 			return true;
-		if (now_ms() > until_ms)
+		if (strchr("ZX", st.state) != NULL || now_ms() > until_ms)
 			return false;
 		nap();
 	}

@@ -66,7 +66,7 @@ int server_reset(struct server *);
 
 /*
  * One command, by itself, and its reply in words (resp_reply_text); waits at
- * most 1 s.  "(silence)", "(closed)".
+ * most 10 s.  "(silence)", "(closed)".
  */
 const char *server_say(struct server *, char *out, size_t size,
     const char *const *words);

@@ -12,7 +12,7 @@
 #include <sys/socket.h>
 #include <unistd.h>
 
-#define SAY_MS 1000
+#define SAY_MS 10000	/* one that is not frozen answers, if it gets its turn */
 #define REPLY_MAX (64u * 1024 * 1024)
 
 /* False: not by then. */
