@@ -10,7 +10,8 @@
 #define STOP_TRIES 40
 #define STOP_MS 1000
 #define VFORK_MS 12
-#define KILL_MS 2000
+#define KILL_MS 2000		/* then who still is there stays, after .. */
+#define KILL_LOOKS 500		/* .. so many looks at least */
 
 struct band {
 	pid_t pids[CHILD_PIDS];
@@ -128,12 +129,13 @@ child_stop_all(const char *lane)
 size_t
 child_kill_all(const char *lane)
 {
-	int64_t until_ms = now_ms() + KILL_MS;
 	struct band all, now;
-	unsigned calm = 0;
+	unsigned calm = 0, looks = 0;
+	int64_t until_ms;
 	size_t i;
 
 	stop(&all, &now, lane);
+	until_ms = now_ms() + KILL_MS;
 	do {
 		child_group_signal(lane, SIGKILL);
 		signal_all(&now, SIGKILL);
@@ -143,7 +145,7 @@ child_kill_all(const char *lane)
 		calm = now.n == 0 ? calm + 1 : 0;
 		for (i = 0; i < now.n; i++)
 			join(&all, now.pids[i]);
-	} while (calm < 2 && now_ms() < until_ms);
+	} while (calm < 2 && (++looks < KILL_LOOKS || now_ms() < until_ms));
 	return all.n;
 }
 

@@ -20,8 +20,9 @@
 
 #define NAME "idemsim-warden"	/* 15 bytes at most (prctl(2)) */
 #define FOLDER_MAX 48		/* so that sockets below it fit in 108 */
-#define CALM_MS 100		/* nobody is left for so long */
-#define CLEAN_MS 5000		/* then what is left stays */
+#define CALM 10			/* looks at which nobody is left */
+#define CLEAN_MS 5000		/* then what is left stays, after .. */
+#define LOOKS 50		/* .. so many looks at least */
 #define LOOK_MS 10
 
 /*
@@ -128,22 +129,24 @@ await_word(int socket)
  * before it comes to one again.  So that is done at once, and not again.
  *
  * Nobody is told when a process is born: one that was on its way while we
- * looked shows itself soon.
+ * looked shows itself soon.  Looks are counted, as time goes by without one
+ * where we do not get our turn.
  */
 static void
-end_all(int64_t calm_ms)
+end_all(unsigned calm_looks)
 {
 	const struct timespec look = { 0, LOOK_MS * 1000000L };
-	int64_t until_ms = now_ms() + CLEAN_MS, calm_since_ms = now_ms();
+	int64_t until_ms = now_ms() + CLEAN_MS;
+	unsigned calm = 0, looks = 0;
 
 	child_group_signal(NULL, SIGKILL);
 	child_group_clear();
 	do {
 		if (child_kill_all(NULL) > 0)
-			calm_since_ms = now_ms();
-		else if (calm_ms > 0)
+			calm = 0;
+		else if (++calm < calm_looks)
 			nanosleep(&look, NULL);
-	} while (now_ms() < until_ms && now_ms() - calm_since_ms < calm_ms);
+	} while ((++looks < LOOKS || now_ms() < until_ms) && calm < calm_looks);
 }
 
 static _Noreturn void
@@ -159,7 +162,7 @@ watch_over(int socket)
 		_exit(111);
 	make_folder(socket, folder);
 	word = await_word(socket);
-	end_all(word == GONE ? CALM_MS : 0);
+	end_all(word == GONE ? CALM : 0);
 	if (word != KEEP && folder[0] != '\0')
 		folder_remove(folder);
 	_exit(0);

@@ -13,6 +13,8 @@
 #include <time.h>
 #include <unistd.h>
 
+#define LITTER_S 600
+
 /* Files and a socket, and a folder that even its owner may not read. */
 static void
 make_litter(const char *folder, int i)
@@ -38,27 +40,33 @@ make_litter(const char *folder, int i)
 		close(fd);
 }
 
-/* Nobody's child, deaf to signals, and never done. */
+/* Nobody's child, deaf to signals, and not done before all who look for it
+   are.  When its first file is there, they are LITTER_PROCESSES. */
 static void
 be_litter(void)
 {
 	const struct timespec t = { 0, 200000 };
 	const char *folder = getenv("TMPDIR");
+	pid_t parent;
 	int i;
 
 	if (fork() != 0)
 		for (;;)
 			pause();
 	setsid();
+	parent = getpid();
 	if (fork() != 0)
 		_exit(0);
 	for (i = 1; i < NSIG; i++)
 		signal(i, SIG_IGN);
-	for (i = 0; i < 20000; i++) {
-		if (i < 400)
-			make_litter(folder, i);
+	while (getppid() == parent)
+		nanosleep(&t, NULL);
+	for (i = 0; i < 400; i++) {
+		make_litter(folder, i);
 		nanosleep(&t, NULL);
 	}
+	for (i = 0; i < LITTER_S; i++)
+		sleep(1);
 	_exit(0);
 }
 
@@ -111,6 +119,25 @@ const struct child_role litter_roles[] = {
 	{ "rest", child_rig_rest }
 };
 const size_t litter_roles_n = sizeof litter_roles / sizeof *litter_roles;
+
+bool
+litter_is_of_two(const char *path)
+{
+	DIR *folder = opendir(path);
+	struct dirent *entry;
+	long maker, first = 0;
+	bool two = false;
+
+	while (folder != NULL && (entry = readdir(folder)) != NULL) {
+		maker = strtol(entry->d_name, NULL, 10);
+		if (first == 0)
+			first = maker;
+		two = two || (maker != 0 && maker != first);
+	}
+	if (folder != NULL)
+		closedir(folder);
+	return two;
+}
 
 int
 litter_files_in(const char *path)

@@ -6,12 +6,17 @@
 
 /*
  * What a run may leave behind, below TMPDIR and in /proc: "litter" makes files
- * and sockets; of "runner" and "ghost" a file there has their process group in
+ * and sockets, and when the first is there it is so many processes, and stays
+ * so many; of "runner" and "ghost" a file there has their process group in
  * its name, "group-N", whose leader ends.
  */
+#define LITTER_PROCESSES 2
+
 extern const struct child_role litter_roles[];
 extern const size_t litter_roles_n;
 
+/* Each of two has made something there. */
+bool litter_is_of_two(const char *path);
 /* Of a folder, but for those whose name begins with a dot. */
 int litter_files_in(const char *path);
 
