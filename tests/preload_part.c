@@ -93,6 +93,20 @@ part_two_rows(const char *pragmas, const char *folder)
 	return 1;
 }
 
+/* The other one may have been held up in the middle of a write. */
+static int
+do_patiently(sqlite3 *db, const char *sql)
+{
+	const struct timespec rest = { .tv_nsec = 1000000 };
+	int rc, tries = 0;
+
+	do {
+		rc = sqlite3_exec(db, sql, NULL, NULL, NULL);
+	} while ((rc & 0xff) == SQLITE_BUSY && ++tries < 10 &&
+	    nanosleep(&rest, NULL) == 0);
+	return rc;
+}
+
 static int
 part_many_rows(const char *from, const char *folder)
 {
@@ -102,11 +116,12 @@ part_many_rows(const char *from, const char *folder)
 	int n = (int)strtol(from, NULL, 10), i;
 	char sql[PRELOAD_RIG_PATH];
 
-	sqlite3_exec(db, "CREATE TABLE IF NOT EXISTS t (a INTEGER PRIMARY KEY)",
-	    NULL, NULL, NULL);
+	if (do_patiently(db, "CREATE TABLE IF NOT EXISTS t "
+	    "(a INTEGER PRIMARY KEY)") != SQLITE_OK)
+		return 1;
 	for (i = 1; i < 10000; i++) {
 		snprintf(sql, sizeof sql, "INSERT INTO t VALUES (%d)", n + i);
-		if (sqlite3_exec(db, sql, NULL, NULL, NULL) != SQLITE_OK)
+		if (do_patiently(db, sql) != SQLITE_OK)
 			return 1;
 		printf("%d\n", n + i);
 		fflush(stdout);

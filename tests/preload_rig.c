@@ -13,6 +13,8 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#define WAIT_MS 60000
+
 /* --- files of the test ---------------------------------------------------- */
 
 static void *
@@ -160,7 +162,7 @@ preload_rig_heard(struct preload_process *p, char line[PRELOAD_RIG_PATH])
 	struct pollfd ready = { .fd = fileno(p->from), .events = POLLIN };
 
 	line[0] = '\0';
-	if (poll(&ready, 1, 10000) == 1 &&
+	if (poll(&ready, 1, WAIT_MS) == 1 &&
 	    fgets(line, PRELOAD_RIG_PATH, p->from) != NULL)
 		line[strcspn(line, "\n")] = '\0';
 	return line;
