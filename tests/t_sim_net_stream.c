@@ -12,11 +12,11 @@
 /* A master, its replica, and a net between them which reads what the one sends
    the other. */
 
-#define UP_MS 20000
+#define UP_MS 60000
 #define TURN_MS 2
 #define STILL_MS 60	/* what has not come by then does not come */
-#define SLOW_MS 400
-#define SLOWER_MS 60000	/* longer than anybody waits here */
+#define SLOW_MS 20
+#define SLOWER_MS 600000	/* longer than anybody waits here */
 #define BIG 3000000
 
 static struct loop *loop;
@@ -140,22 +140,56 @@ key(unsigned write)
 
 /* --- a copy that is under way --------------------------------------------- */
 
+static const char *
+info(struct server *s)
+{
+	static const char *const words[] = { "INFO", "replication", NULL };
+	static char out[4000];
+
+	return server_say(s, out, sizeof out, words);
+}
+
 static bool
 is_waited_for(void)
 {
 	return strcmp(say(&master, "WAIT", "1", "1", NULL), "1") == 0;
 }
 
-/*
- * A master counts a replica as soon as it has sent the copy: whoever believes
- * it promotes an empty server.
- */
 static bool
 has_new(void)
 {
 	return strcmp(say(&replica, "GET", "new", NULL, NULL), "1") == 0;
 }
 
+static bool
+is_asked(void)
+{
+	return strstr(info(&master), "connected_slaves:1") != NULL;
+}
+
+/*
+ * Only that passes which the master had said before it was asked for a copy:
+ * however late anybody is, the copy is still on its way then.
+ */
+static void
+await_copy(void)
+{
+	int64_t until_ms = now_ms() + UP_MS;
+
+	for (;;) {
+		loop_turn(loop, now_ms() + TURN_MS);
+		if (is_asked())
+			return;
+		if (now_ms() > until_ms)
+			bail_out("the replica does not ask for a copy");
+		net_release(net);
+	}
+}
+
+/*
+ * A master counts a replica as soon as it has sent the copy: whoever believes
+ * it promotes an empty server.
+ */
 static void
 test_copy(void)
 {
@@ -170,13 +204,16 @@ test_copy(void)
 	net = net_open(loop, NULL, at, true, &numbers, NULL);
 	if (net == NULL)
 		bail_out("no net: %s", strerror(errno));
-	net_slow(net, SLOW_MS);
+	net_slow(net, SLOWER_MS);
 	up(&replica, &b, net_port(net));
+	await_copy();
 	ok(await(is_waited_for, UP_MS) &&
 	    strcmp(say(&replica, "DBSIZE", NULL, NULL, NULL), "0") == 0,
 	    "a replica whose copy is on its way is counted by WAIT");
 	ok(server_stream(&replica, &here) == 0 && !here.follows &&
 	    !here.master, "it does not follow yet");
+	net_slow(net, SLOW_MS);
+	net_release(net);
 	ok(await(is_level, UP_MS) &&
 	    strcmp(say(&replica, "GET", "old", NULL, NULL), "1") == 0,
 	    "once it does it has all of it");
