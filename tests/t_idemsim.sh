@@ -258,7 +258,7 @@ left() {
 for signal in TERM KILL 'INT TWICE'; do
 	echo stale >j.xml
 	: >out
-	"$idemsim" run --runs 1000 --wall 60s --junit j.xml good.lua \
+	"$idemsim" run --runs 1000 --wall 600s --junit j.xml good.lua \
 	    >out 2>err &
 	pid=$!
 	n=0
