@@ -317,6 +317,7 @@ net_rig_wait(struct net_rig *rig, int64_t ms)
 {
 	int64_t until_ms = idem_boot_ms(&idem_clock_real) + ms;
 
+	net_rig_rest(rig);	/* who is late has turns all the same */
 	while (idem_boot_ms(&idem_clock_real) < until_ms)
 		loop_turn(rig->loop, until_ms);
 }
