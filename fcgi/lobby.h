@@ -335,6 +335,7 @@ void waiting_park(struct lobby *);	/* after events: those to be parked */
 void waiting_gone(struct parked *);
 void waiting_one_less(struct lobby *);
 void waiting_left(struct visit *);
+void waiting_runs(struct visit *);	/* its claim is won */
 void waiting_ends(struct lobby *);	/* read the ring */
 void waiting_ask_all(struct lobby *);
 

@@ -22,6 +22,7 @@ begin(struct visit *v)
 	run_free(v->run);
 	v->run = NULL;
 	run_note_won(v);
+	waiting_runs(v);
 }
 
 void

@@ -89,7 +89,8 @@ waiting_look(struct visit *v, struct idem_event *ev)
 		v->x.differs = idem_fingerprint_differs(&v->x.fingerprint,
 		    &flight_of(v->lobby, found)->fingerprint);
 	}
-	/* No room for a flight: the arbiter decides all the same. */
+	/* No room for a flight, or one of which nobody knows yet whether the
+	   key is its: the arbiter decides all the same. */
 }
 
 /* --- WAIT for a key ------------------------------------------------------- */
@@ -113,6 +114,7 @@ watch_flight(struct visit *v)
 	int64_t now_ms = loop_now(lobby->loop);
 	int64_t due_ms;
 
+	f->sure = true;
 	if (f->poll_at_ms == 0)
 		idem_waiters_watch(&lobby->waiters, v->flight, now_ms);
 	else
@@ -390,8 +392,17 @@ promote(struct lobby *lobby, uint32_t flight)
 		v = wake_number(lobby, who, IDEM_WOKEN_UNSURE, NULL, false);
 	}
 	flight_of(lobby, flight)->leader = v->person.number;
+	flight_of(lobby, flight)->sure = false;
 	v->flight = flight;
 	woken(v, IDEM_WOKEN_UNSURE);
+}
+
+/* The leader has the key. */
+void
+waiting_runs(struct visit *v)
+{
+	if (leads(v))
+		flight_of(v->lobby, v->flight)->sure = true;
 }
 
 /* The leader's exchange is over. */

@@ -154,9 +154,9 @@ idem_waiters_compare(const struct idem_waiters *w, uint32_t flight,
 
 	assert(f->open);
 	if (!idem_digest_equal(&f->fingerprint, fingerprint))
-		return IDEM_LOOK_LED_MISMATCH;
+		return f->sure ? IDEM_LOOK_LED_MISMATCH : IDEM_LOOK_NOTHING;
 	if (!idem_digest_equal(&f->guard, guard))
-		return IDEM_LOOK_LED_WITHHELD;
+		return f->sure ? IDEM_LOOK_LED_WITHHELD : IDEM_LOOK_NOTHING;
 	return IDEM_LOOK_LED;
 }
 

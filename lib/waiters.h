@@ -24,6 +24,8 @@ struct idem_flight {
 	uint32_t next;		/* in its bucket, or in the free list */
 	bool open;
 	bool ended;		/* an end came while the leader was claiming */
+	bool sure;		/* the key is that request's: an arbiter has
+				   said so */
 	int64_t poll_at_ms;	/* look again then; 0: the leader runs here */
 	uint32_t poll_ms;	/* the last pause: 10, doubling to 250 */
 };
@@ -62,7 +64,11 @@ uint32_t idem_waiters_lead(struct idem_waiters *, const struct idem_digest *key,
 uint32_t idem_waiters_find(const struct idem_waiters *,
     const struct idem_digest *key);
 
-/* LED, LED_MISMATCH or LED_WITHHELD: fingerprint first, then guard. */
+/*
+ * LED, LED_MISMATCH or LED_WITHHELD: fingerprint first, then guard.  NOTHING in
+ * place of the last two while it is not sure: the leader, who only asks yet, may
+ * be the one that has the wrong request.
+ */
 enum idem_look idem_waiters_compare(const struct idem_waiters *,
     uint32_t flight, const struct idem_digest *fingerprint,
     const struct idem_digest *guard);

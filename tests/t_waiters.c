@@ -69,7 +69,13 @@ test_one_flight(void)
 	is_int(idem_waiters_compare(&w, flight, &f, &g), IDEM_LOOK_LED,
 	    "the same request is led");
 	is_int(idem_waiters_compare(&w, flight, &other, &g),
-	    IDEM_LOOK_LED_MISMATCH, "another request is a mismatch");
+	    IDEM_LOOK_NOTHING, "of another one nobody knows yet which of the "
+	    "two is a mismatch");
+	is_int(idem_waiters_compare(&w, flight, &f, &other),
+	    IDEM_LOOK_NOTHING, "nor of one with other credentials");
+	w.flights[flight].sure = true;
+	is_int(idem_waiters_compare(&w, flight, &other, &g),
+	    IDEM_LOOK_LED_MISMATCH, "once the key is the leader's it is one");
 	is_int(idem_waiters_compare(&w, flight, &f, &other),
 	    IDEM_LOOK_LED_WITHHELD, "other credentials are withheld from");
 	is_int(idem_waiters_compare(&w, flight, &other, &other),
