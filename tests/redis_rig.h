@@ -84,7 +84,7 @@ void redis_rig_end(struct redis_rig *);
 /*
  * One command on a connection of its own, NULL last; the reply as text:
  * "(nil)", a number, a string as it is, "-WORD text" for an error, "[a b [c]]"
- * for arrays.  "(silence)": none within 5 s; "(closed)": the connection was.
+ * for arrays.  "(silence)": none within 20 s; "(closed)": the connection was.
  * Valid until the next.
  */
 const char *redis_rig_say(struct redis_rig *, const char *word, ...)

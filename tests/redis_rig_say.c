@@ -15,7 +15,7 @@
 #include <time.h>
 #include <unistd.h>
 
-#define SAY_MS 5000
+#define SAY_MS 20000
 #define TURN_MS 5
 #define WORDS_MAX 64u
 

@@ -10,6 +10,8 @@
 #include <string.h>
 
 #define PREFIX "idem:"
+#define LONG_MS 600000	/* in which nothing ends that is not to */
+#define SILENCE_MS 20000	/* that a busy machine may make */
 
 /* The trace's own numbers follow the world, unless the store follows them. */
 static void
@@ -28,8 +30,12 @@ redis_store_open_blind(struct redis_store *s)
 	char error[300];
 
 	trace_init(&s->t);
-	if (!s->options.fixed_time)
+	if (!s->options.fixed_time) {
 		s->t.clock = idem_clock_real;
+		s->t.keep_ms = s->t.tombstone_ms = LONG_MS;
+	}
+	if (options->timeout_ms == 0)
+		options->timeout_ms = SILENCE_MS;
 	tick(s);
 	if (options->urls == NULL) {
 		s->urls[0] = s->server->url;

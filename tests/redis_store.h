@@ -16,7 +16,9 @@
  *	redis_store_close(&s);
  */
 struct redis_store {
-	/* Set before _open; zeroes are good defaults. */
+	/* Set before _open; zeroes are good defaults: a server may be silent
+	   for 20 s, and under the world's clock answers and tombstones are kept
+	   for ten minutes. */
 	struct redis_rig *server;	/* whose url is connected to */
 	struct idem_redis_options client_options;
 	struct idem_store_redis_options options;

@@ -225,8 +225,8 @@ options_of(struct trace *t, const struct words *w)
 		.deadline_ms = option(w, "overdue") != NULL ? late :
 		    late + number(w, "within", 1000000),
 		.lease_ms = (uint32_t)number(w, "lease", 60000),
-		.keep_ms = number(w, "keep", 1000),
-		.tombstone_ms = number(w, "tombstone", 5000),
+		.keep_ms = number(w, "keep", t->keep_ms),
+		.tombstone_ms = number(w, "tombstone", t->tombstone_ms),
 		.not_after_ms = option(w, "late") != NULL ? late :
 		    option(w, "after") != NULL ?
 		    late + number(w, "after", 0) : 0,
@@ -593,6 +593,8 @@ trace_init(struct trace *t)
 			.arg = t,
 		},
 		.boot = { { 1 } },
+		.keep_ms = 1000,
+		.tombstone_ms = 5000,
 	};
 	atomic_init(&t->boot_ms, 1000);
 	atomic_init(&t->wall_ms, 1000000);

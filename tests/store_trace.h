@@ -42,6 +42,8 @@ struct trace {
 	/* NULL, or how to open it again after a close */
 	struct idem_store *(*open)(struct trace *);
 	const char *path;	/* for open */
+	/* Of what says neither: 1000 and 5000 */
+	long long keep_ms, tombstone_ms;
 	bool sweeps_by_clock;	/* a call may do less than it was asked for,
 				   and say that there is more */
 	atomic_llong boot_ms, wall_ms;

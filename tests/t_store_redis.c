@@ -15,7 +15,7 @@
 
 #define SMALL "3mb"
 #define SMALLER "2900kb"	/* ended connections shall make no room */
-#define LATE_MS 120		/* a budget that a frozen server outlasts */
+#define LATE_MS 1000		/* a budget that a frozen server outlasts */
 #define BUSY_MS 10000		/* for which nobody may let us run */
 #define SILENCE_MS (2 * BUSY_MS)	/* that no budget waits for */
 
@@ -124,11 +124,11 @@ test_unfetched(void)
 	redis_store_close(&s);
 	redis_store_open(&s);
 	redis_rig_say(&server, "CONFIG", "SET", "maxclients", "1", NULL);
-	is(redis_store_say(&s, "claim k1 o2 f1 g1 within=300"), "maybe",
+	is(redis_store_say(&s, "claim k1 o2 f1 g1 within=2000"), "maybe",
 	    "a key with an answer that cannot be fetched is no key of which "
 	    "nothing is known: no other store may be asked");
 	redis_store_close(&s);
-	ok(redis_rig_await(&server, 5000, "OK", "CONFIG", "SET", "maxclients",
+	ok(redis_rig_await(&server, 20000, "OK", "CONFIG", "SET", "maxclients",
 	    "1000", NULL), "(there is room again)");
 }
 
@@ -232,7 +232,7 @@ test_time(void)
 	redis_store_say(&s, "settle forget k1 o9 o1 1 tombstone=1");
 	redis_store_say(&s, "settle forget k2 o9 o1 1 tombstone=1");
 	redis_rig_say(&server, "DEL", "idem:purges", NULL);
-	ok(redis_rig_await(&server, 5000, "0", "DBSIZE", NULL),
+	ok(redis_rig_await(&server, 20000, "0", "DBSIZE", NULL),
 	    "and then the server holds nothing of ours [idem:F5]");
 	redis_store_close(&s);
 }
@@ -431,7 +431,7 @@ test_late(void)
 	redis_store_open(&s);
 	redis_store_say(&s, "claim k9 o1 f1 g1");
 	start_ms = idem_boot_ms(&idem_clock_real);
-	is(ask_frozen(&s, &asked, "claim k1 o1 f1 g1 within=120 after=120"),
+	is(ask_frozen(&s, &asked, "claim k1 o1 f1 g1 within=1000 after=1000"),
 	    "maybe", "a server that hangs may have taken the claim [redis:3]");
 	ok(idem_boot_ms(&idem_clock_real) - start_ms < LATE_MS + BUSY_MS,
 	    "which is said within its budget");
@@ -442,9 +442,9 @@ test_late(void)
 	is(redis_store_say(&s, "claim k1 o2 f1 g1"), "won 1",
 	    "and the next who asks is the first");
 
-	is(redis_store_say(&s, "claim k3 o1 f1 g1 after=5000"), "won 1",
+	is(redis_store_say(&s, "claim k3 o1 f1 g1 after=600000"), "won 1",
 	    "one in time does");
-	is(ask_frozen(&s, &asked, "claim k2 o1 f1 g1 within=120"), "maybe",
+	is(ask_frozen(&s, &asked, "claim k2 o1 f1 g1 within=1000"), "maybe",
 	    "one without such a time");
 	thaw(&s);
 	is(redis_store_say(&s, "claim k2 o1 f1 g1"), "ours 1",
@@ -460,7 +460,7 @@ test_ghost(void)
 
 	fresh(&s);
 	redis_store_say(&s, "claim k9 o1 f1 g1");
-	is(ask_frozen(&s, &asked, "claim k1 o1 f1 g1 within=120"), "maybe",
+	is(ask_frozen(&s, &asked, "claim k1 o1 f1 g1 within=1000"), "maybe",
 	    "of a claim whose answer is lost nobody knows");
 	thaw(&s);
 	is(redis_store_say(&s, "claim k1 o2 f1 g1"), "in-progress 1",
@@ -474,7 +474,7 @@ test_ghost(void)
 	is(redis_store_say(&s, "release k2 o1 0"), "written",
 	    "a ghost that never landed is released all the same");
 
-	is(ask_frozen(&s, &asked, "claim k3 o1 f1 g1 look within=120"),
+	is(ask_frozen(&s, &asked, "claim k3 o1 f1 g1 look within=1000"),
 	    "refused", "a look whose answer is lost has changed nothing");
 	redis_rig_thaw(&server);
 	redis_store_close(&s);

@@ -89,7 +89,7 @@ test_leaves(void)
 	redis_rig_say(&server, "FLUSHALL", NULL);
 	set_user(NEEDED);
 	selftest(true, IDEM_SCHEME_SCRIPT, error, sizeof error);
-	ok(redis_rig_await(&server, 5000, "0", "DBSIZE", NULL),
+	ok(redis_rig_await(&server, 20000, "0", "DBSIZE", NULL),
 	    "what the self-test leaves is soon gone");
 }
 

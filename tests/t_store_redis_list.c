@@ -78,7 +78,7 @@ list_of(struct redis_store *s, uint32_t states, uint32_t max)
 		.op = IDEM_STORE_LIST,
 		.states = states,
 		.max = max,
-		.deadline_ms = idem_boot_ms(&s->t.clock) + 10000,
+		.deadline_ms = idem_boot_ms(&s->t.clock) + 600000,
 	};
 }
 
@@ -233,7 +233,8 @@ test_cluster(void)
 	struct idem_history history;
 	unsigned i, used = 0;
 
-	redis_rig_cluster(nodes, NODES, NULL);
+	redis_rig_cluster(nodes, NODES, (const char *[]){
+	    "--cluster-node-timeout", "60000", NULL });
 	redis_store_open(&s);
 	make_keys(&s, KEYS_SPREAD);
 	for (i = 0; i < NODES; i++)

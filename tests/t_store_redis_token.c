@@ -35,7 +35,7 @@ call_of(struct redis_store *s, enum idem_store_op op, const struct token *t,
 		.lease_ms = 60000,
 		.attempt = 1,
 		.attempts_max = 9,
-		.deadline_ms = idem_boot_ms(&s->t.clock) + 2000,
+		.deadline_ms = idem_boot_ms(&s->t.clock) + 60000,
 	};
 }
 
@@ -192,7 +192,7 @@ test_demoted(void)
 static void
 await(struct redis_rig *where, const char *name, const char *state)
 {
-	if (!redis_rig_await(where, 5000, state, "GETRANGE",
+	if (!redis_rig_await(where, 20000, state, "GETRANGE",
 	    redis_store_key(name), "1", "1", NULL))
 		bail_out("the replica does not get %s", name);
 }

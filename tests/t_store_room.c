@@ -265,7 +265,8 @@ test_cluster(void)
 	const char *urls[MASTERS];
 	int i;
 
-	redis_rig_cluster(nodes, MASTERS, NULL);
+	redis_rig_cluster(nodes, MASTERS, (const char *[]){
+	    "--cluster-node-timeout", "60000", NULL });
 	for (i = 0; i < MASTERS; i++)
 		urls[i] = nodes[i].url;
 	limit(&nodes[0], 50);

@@ -175,7 +175,7 @@ test_lost(void)
 
 	fresh(&s, IDEM_SCHEME_SETNX);
 	redis_rig_freeze(&server);
-	redis_store_start(&s, &asked, "claim k1 o1 f1 g1 within=50");
+	redis_store_start(&s, &asked, "claim k1 o1 f1 g1 within=1000");
 	trace_await(&s.t, &asked);
 	is(asked.out, "maybe", "setnx: a claim whose answer is lost may be");
 	redis_rig_thaw(&server);
@@ -187,7 +187,7 @@ test_lost(void)
 	    "over, though nothing runs");
 
 	redis_rig_freeze(&server);
-	redis_store_start(&s, &asked, "claim k2 o1 f1 g1 look within=50");
+	redis_store_start(&s, &asked, "claim k2 o1 f1 g1 look within=1000");
 	trace_await(&s.t, &asked);
 	is(asked.out, "refused", "setnx: a look may not");
 	redis_rig_thaw(&server);
