@@ -11,11 +11,11 @@
  * client gets the program's answer, marked as what it is; nothing new starts
  * meanwhile; and when the ledger is back, the answer is written after all.
  */
-#define BACK_MS 20000
+#define BACK_MS 60000
 
 static const struct rig_request first = {
 	.method = "POST", .path = "/order", .key = "\"first\"",
-	.query = "sleep=3000", .body = { "item=tea", 8 }
+	.query = "hold=1", .body = { "item=tea", 8 }
 };
 
 static const struct rig_request second = {
@@ -65,6 +65,7 @@ main(void)
 
 	rig_open(&rig);
 	rig_order(&rig);
+	rig_file(&rig, "hold", "");
 	if (rig_start(&rig, (const char *[]){ "--workers", "1", "--",
 	    rig_at(&rig, "order"), NULL }) == -1)
 		bail_out("idemd does not start");
@@ -77,7 +78,8 @@ main(void)
 
 	rig_request(&rig, &second, &answer);
 	told(&answer, 503, "not-started", "a new order meanwhile");
-	rig_receive(fd, 1, (struct idem_bytes){ 0 }, 20000, &answer);
+	unlink(rig_at(&rig, "hold"));
+	rig_receive(fd, 1, (struct idem_bytes){ 0 }, rig.request_ms, &answer);
 	ok(answer.whole, "the answer comes all the same, after %lld ms",
 	    (long long)answer.ms);
 	snprintf(body, sizeof body, "%.*s", (int)answer.body.len,
