@@ -15,13 +15,14 @@
  */
 static struct rig rig;
 static char command[RIG_PATH];
+static const char *told_in = "told";	/* the file that it writes to */
 
 /* It says the number of an order, and dies unless it is left in peace. */
 #define ORDER COUNT \
 	"printf 'Content-Type: text/plain\\n\\norder 4711\\n'\n" \
 	"[ -e peace ] || kill -9 $$\n"
 
-#define TELL "#!/bin/sh\necho \"$1|$IDEM_WHAT|$IDEM_KEYS\" >>%s/told\n"
+#define TELL "#!/bin/sh\necho \"$1|$IDEM_WHAT|$IDEM_KEYS\" >>%s/%s\n"
 
 static void
 post(const char *key, const char *want, const char *what)
@@ -37,9 +38,9 @@ told_key(void)
 	static char digits[17];
 	char *text, *at;
 
-	if (!rig_await_lines(&rig, "told", 1, 20000))
+	if (!rig_await_lines(&rig, told_in, 1, 20000))
 		bail_out("nothing is told");
-	text = rig_slurp(&rig, "told");
+	text = rig_slurp(&rig, told_in);
 	at = text != NULL ? strrchr(text, '|') : NULL;
 	snprintf(digits, sizeof digits, "%s", at != NULL ? at + 1 : "");
 	digits[strcspn(digits, "\n")] = '\0';
@@ -50,11 +51,23 @@ told_key(void)
 static void
 is_told(const char *want, const char *what)
 {
-	char *text = rig_slurp(&rig, "told");
+	char *text = rig_slurp(&rig, told_in);
 
 	if (!ok(text != NULL && strstr(text, want) != NULL, "%s", what))
 		note("told: %s", text != NULL ? text : "nothing");
 	free(text);
+}
+
+static void
+tell_to(const char *name)
+{
+	char text[RIG_PATH + 100];
+
+	told_in = name;
+	snprintf(text, sizeof text, TELL, rig.folder, name);
+	snprintf(command, sizeof command, "%s-tell", name);
+	rig_program(&rig, command, text);
+	snprintf(command, sizeof command, "%s-tell", rig_at(&rig, name));
 }
 
 static void
@@ -136,7 +149,8 @@ test_cgi(void)
 		skip("idem-cgi is not built", "idem-cgi tells as well");
 		return;
 	}
-	unlink(rig_at(&rig, "told"));
+	/* Of what idemd was told last its own command may still be running. */
+	tell_to("cgi-told");
 	snprintf(text, sizeof text, "ledger = sqlite { path = \"%s\" }\n"
 	    "alert = \"%s\"\nroute { path = \"/**\", program = cgi {} }\n",
 	    rig.ledger, command);
@@ -147,7 +161,7 @@ test_cgi(void)
 	    .env = env }, &answer);
 	if (!told(&answer, "504 unknown", "under idem-cgi a run dies"))
 		note("%.*s", (int)answer.err.len, (char *)answer.err.at);
-	ok(rig_await_lines(&rig, "told", 1, 20000),
+	ok(rig_await_lines(&rig, told_in, 1, 20000),
 	    "and the operator is told");
 	is_told("unknown-key|key ", "of an unknown key");
 	is_told(": ended by signal 9 (SIGKILL) (route at ", "in the same words");
@@ -158,13 +172,9 @@ test_cgi(void)
 int
 main(void)
 {
-	char text[RIG_PATH + 100];
-
 	rig_open(&rig);
 	rig_program(&rig, "order", ORDER);
-	snprintf(text, sizeof text, TELL, rig.folder);
-	rig_program(&rig, "tell", text);
-	snprintf(command, sizeof command, "%s", rig_at(&rig, "tell"));
+	tell_to("told");
 	start();
 	test_told();
 	test_done();
