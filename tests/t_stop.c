@@ -17,25 +17,32 @@
  * An idemd that stops, or whose master has died, finishes what runs; who comes
  * meanwhile is refused at once, and the next idemd may take its place.
  */
-#define REFUSED_MS 10000	/* for a machine under load */
+#define REFUSED_MS 30000	/* for a machine under load */
 
 static const struct rig_request request = { .method = "POST", .path = "/p",
 	.key = "held" };
+
+/* Somebody listens there still, though he may have no room for one more. */
+static bool
+is_heard(struct rig *rig)
+{
+	int fd = rig_connect(rig);
+
+	if (fd != -1)
+		close(fd);
+	return fd != -1 || (errno != ECONNREFUSED && errno != ENOENT);
+}
 
 /* Until nobody accepts any more; false if it still does after the time. */
 static bool
 refuses(struct rig *rig)
 {
 	int64_t until_ms = rig_now_ms() + REFUSED_MS;
-	int fd;
+	bool heard;
 
-	while ((fd = rig_connect(rig)) != -1 && rig_now_ms() < until_ms) {
-		close(fd);
+	while ((heard = is_heard(rig)) && rig_now_ms() < until_ms)
 		usleep(10000);
-	}
-	if (fd != -1)
-		close(fd);
-	return fd == -1;
+	return !heard;
 }
 
 static void
