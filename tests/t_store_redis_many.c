@@ -23,7 +23,7 @@
 #define PROCESSES 16u
 #define KEYS 3000u
 #define AT_ONCE 32u
-#define CALL_MS 10000
+#define CALL_MS 120000
 #define ANSWER 200u
 
 struct seen {
@@ -72,7 +72,7 @@ call_of(struct turn *t, enum idem_store_op op, idem_store_done *told)
 		.key = key_of(t->key, t->p->tokens),
 		.owner = t->owner,
 		.attempt = 1,
-		.lease_ms = 60000,
+		.lease_ms = 600000,
 		.keep_ms = 600000,
 		.issued_only = t->p->tokens,
 		.history = t->p->history,
@@ -163,7 +163,7 @@ connect_to(const struct redis_rig *where)
 	options = (struct idem_redis_options){
 		.urls = &url,
 		.urls_len = 1,
-		.timeout_ms = 5000,	/* there are few processors */
+		.timeout_ms = 30000,	/* there are few processors */
 		.clock = &idem_clock_real,
 	};
 	client = idem_redis_new(&options, error, sizeof error);
@@ -244,7 +244,7 @@ run_all(bool tokens, struct idem_history history)
 		if (pids[i] == 0) {
 			prctl(PR_SET_PDEATHSIG, SIGKILL);
 			close(begin[1]);
-			alarm(60);
+			alarm(240);
 			live(i, begin[0], tokens, history);
 		}
 	}

@@ -197,6 +197,7 @@ main(void)
 	struct rig rig;
 
 	rig_open(&rig);
+	rig.request_ms = 120000;	/* 20 MB, on a busy machine */
 	options[1] = rig_at(&rig, "program");
 	ask_start(&rig, options);
 	streamed(&rig, "POST", NULL);

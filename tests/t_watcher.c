@@ -144,7 +144,7 @@ main(void)
 	    "[ \"$QUERY_STRING\" = held ] && " HELD
 	    "printf 'Content-Type: text/plain\\n\\nby %s' $$\n");
 	ask_start(&w.rig, (const char *[]){ "--workers", "2", "--in-progress",
-	    "wait:20s", "--", rig_at(&w.rig, "p"), NULL });
+	    "wait:60s", "--", rig_at(&w.rig, "p"), NULL });
 	rig_watch_lobbies(&w.rig, w.lobby, WORKERS);
 	test_idle(&w);
 	is_int(rig_stop(&w.rig, 20000), 0, "idemd ends with status 0");
