@@ -30,6 +30,8 @@ struct check_finding {
 	size_t events_n;
 	const char *blames;	/* "client": a key was changed after a try
 				   whose end nobody knew; NULL: not said */
+	bool of_time;		/* somebody was not served for now; of those
+				   that are about nothing else it is not said */
 };
 
 /*

@@ -98,6 +98,9 @@ find_lost(const struct check_view *v, const struct check_try *ack,
 	check_find_event(f, ack->ret);
 	check_find_event(f, try->run != NULL ? try->run->first : try->ret);
 	check_find_event(f, try->inv);
+	f->of_time = try->run == NULL && (try->class == OUTCOME_INFO ||
+	    try->class == OUTCOME_BUSY || (try->class == OUTCOME_FAIL &&
+	    refused_for_now(try)));
 }
 
 /* In the end nothing excuses that it cannot be had; NULL: it can, or the

@@ -36,7 +36,7 @@ static const struct {
 	{ "runs", "N", OPT_RUNS, RUN | MATRIX, "of each point" },
 	{ "wall", "TIME", OPT_WALL, RUN | MATRIX,
 	    "no run is begun after it: 10s, 5m" },
-	{ "quick", NULL, OPT_QUICK, RUN | MATRIX, "one run of each point" },
+	{ "quick", NULL, OPT_QUICK, RUN | MATRIX, "one run of each point, if it will do" },
 	{ "seed", "N", OPT_SEED, RUN | MATRIX, "of the first run" },
 	{ "out", "FOLDER", OPT_OUT, RUN | MATRIX,
 	    "what failed is told there (idemsim-out)" },

@@ -18,7 +18,7 @@
 
 #define OUT "idemsim-out"
 #define WALL_MS 60000		/* of a point that names none */
-#define QUICK_MS 10000
+#define QUICK_RUNS 5		/* of which one will do */
 
 /* A signal handler can reach nothing else. */
 static volatile sig_atomic_t interrupted;
@@ -160,14 +160,14 @@ run_once(struct session *s, const struct idemsim_point *at, unsigned run,
 static unsigned
 runs_of(const struct session *s, const struct plan *plan)
 {
-	return s->o->runs > 0 ? s->o->runs : s->o->quick ||
+	return s->o->quick ? QUICK_RUNS : s->o->runs > 0 ? s->o->runs :
 	    plan->explore.runs == 0 ? 1 : plan->explore.runs;
 }
 
 static int64_t
 wall_of(const struct session *s, const struct plan *plan)
 {
-	return s->o->wall_ms > 0 ? s->o->wall_ms : s->o->quick ? QUICK_MS :
+	return s->o->wall_ms > 0 ? s->o->wall_ms :
 	    plan->explore.wall_ms > 0 ? plan->explore.wall_ms : WALL_MS;
 }
 
@@ -211,25 +211,53 @@ judge(struct session *s, const struct idemsim_point *at,
 	return judged;
 }
 
+/* What was wrong with it counts only if it is so in the last run, too. */
+static void
+forget(struct judge_point *p, unsigned run)
+{
+	if (p->worst.verdict == JUDGE_PASS)
+		return;
+	fprintf(stderr, "idemsim: %s: run %u does not count, as a busy host "
+	    "may have done that: %s: %s\n", p->plan->name, run,
+	    judge_text(p->worst.verdict), p->worst.message);
+	judge_point_forget(p);
+}
+
+/* false: that was the last one. */
+static bool
+run_next(struct session *s, const struct idemsim_point *at,
+    struct judge_point *p, unsigned run, bool may_repeat,
+    struct history *worst)
+{
+	struct history h = { .n = 0 };
+	bool good = run_once(s, at, run, &h) == 0, kept, again;
+
+	good = judge(s, at, p, &h) && good;
+	again = good && may_repeat && !interrupted && judge_point_hasty(p);
+	kept = p->worst_run == run || worst->n == 0;
+	if (again)
+		forget(p, run);
+	else if (p->worst_run == run)
+		keep(s, p, &h);
+	take(worst, &h, kept);
+	return s->o->quick ? again :
+	    good && p->worst.verdict != JUDGE_FAIL;
+}
+
 static void
 run_all(struct session *s, const struct idemsim_point *at,
     struct judge_point *p, struct history *worst)
 {
 	unsigned run, runs = runs_of(s, at->plan);
 	int64_t began = now_ms(), end = began + wall_of(s, at->plan);
-	struct history h;
-	bool good = true;
+	bool more = true;
 
-	for (run = 1; run <= runs && good && !interrupted &&
+	for (run = 1; run <= runs && more && !interrupted &&
 	    (run == 1 || now_ms() < end); run++) {
-		h = (struct history){ .n = 0 };
-		report_progress(&s->report, at->plan, run, runs);
-		good = run_once(s, at, run, &h) == 0;
-		good = judge(s, at, p, &h) && good;
-		good = good && p->worst.verdict != JUDGE_FAIL;
-		if (p->worst_run == run)
-			keep(s, p, &h);
-		take(worst, &h, p->worst_run == run || worst->n == 0);
+		report_progress(&s->report, at->plan, run, s->o->quick ? run :
+		    runs);
+		more = run_next(s, at, p, run, s->o->quick && run < runs &&
+		    now_ms() < end, worst);
 	}
 	p->wall_ms = now_ms() - began;
 }

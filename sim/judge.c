@@ -31,7 +31,7 @@ judge_decide(struct judge_run *run, enum judge_verdict verdict,
 	va_list args;
 
 	run->verdict = verdict;
-	run->by_check = false;
+	run->by_check = run->hasty = false;
 	va_start(args, format);
 	vsnprintf(run->message, sizeof run->message, format, args);
 	va_end(args);
@@ -66,15 +66,28 @@ died(const struct history *h, struct judge_run *run)
 	return false;
 }
 
+/* Of when something is over, or how many wait: where a host lets nobody run for
+   seconds that says nothing of idem. */
+static bool
+is_of_time(enum plan_invariant invariant)
+{
+	return invariant == PLAN_RESOLVES || invariant == PLAN_STORM_BOUNDED ||
+	    invariant == PLAN_NEW_KEYS_SUCCEED;
+}
+
+/* The first; but one that no delay excuses comes before all others. */
 static void
 broke(struct judge_run *run, const struct check_finding *f)
 {
-	if (run->verdict == JUDGE_FAIL)
+	bool hasty = f->of_time || is_of_time(f->invariant);
+
+	if (run->verdict == JUDGE_FAIL && (hasty || !run->hasty))
 		return;
 	judge_decide(run, JUDGE_FAIL, "%s: %s",
 	    plan_invariant_text(f->invariant), f->message);
 	run->finding = *f;
 	run->by_check = true;
+	run->hasty = hasty;
 }
 
 static void
@@ -105,9 +118,11 @@ relaxed(const struct history_head *head, struct judge_run *run,
 static void
 open(struct judge_run *run, const struct check_finding *f)
 {
-	if (run->verdict == JUDGE_PASS)
-		judge_decide(run, JUDGE_INCONCLUSIVE, "%s cannot be said: %s",
-		    plan_invariant_text(f->invariant), f->message);
+	if (run->verdict != JUDGE_PASS)
+		return;
+	judge_decide(run, JUDGE_INCONCLUSIVE, "%s cannot be said: %s",
+	    plan_invariant_text(f->invariant), f->message);
+	run->hasty = true;
 }
 
 static void
@@ -157,7 +172,8 @@ ask_scenario(const struct history *h, struct scenario *s, size_t point,
 	char why[CHECK_WORDS];
 	size_t i;
 
-	for (i = 0; i < x->custom_n && run->verdict != JUDGE_FAIL; i++) {
+	for (i = 0; i < x->custom_n && (run->verdict != JUDGE_FAIL ||
+	    run->hasty); i++) {
 		why[0] = '\0';
 		switch (scenario_custom(s, point, i, h, why, sizeof why)) {
 		case SCENARIO_YES:
@@ -189,6 +205,7 @@ cut_short(const struct history *h, struct judge_run *run)
 			why = h->events[i].what;
 	judge_decide(run, JUDGE_INCONCLUSIVE, "the run was cut short%s%s",
 	    why != NULL ? ": " : "", why != NULL ? why : "");
+	run->hasty = true;
 }
 
 void

@@ -209,6 +209,25 @@ judge_point_end(struct judge_point *p)
 		tally(p);
 }
 
+bool
+judge_point_hasty(const struct judge_point *p)
+{
+	struct judge_point so_far = *p;
+
+	judge_point_end(&so_far);
+	return so_far.verdict != JUDGE_PASS && !p->worst.broken &&
+	    (p->worst.verdict == JUDGE_PASS || p->worst.hasty);
+}
+
+void
+judge_point_forget(struct judge_point *p)
+{
+	const struct plan *plan = p->plan;
+
+	judge_point_free(p);
+	judge_point_begin(p, plan);
+}
+
 void
 judge_point_skip(struct judge_point *p, const char *why)
 {

@@ -350,6 +350,62 @@ judge_all(struct judge_point *p, struct plan *plan,
 	judge_point_end(p);
 }
 
+/* --- what a busy host may have done --------------------------------------- */
+
+#define UNSERVED " | u inv a8 k8 >g1 fresh | u ret a8 fail"
+#define AWAY "c1 inv a1 k1 | h1 begin e1 k1 a1 | h1 commit e1 | h1 end e1 | " \
+	"c1 ret a1 ok d=D | c2 inv a2 k1 | c2 ret a2 "
+
+static const struct {
+	const char *what, *head, *story;
+	bool hasty;
+} hasties[] = {
+	{ "what passes", "holds=at_most_once", GOOD, false },
+	{ "a fault that did not happen", "holds=at_most_once fault=proc.kill",
+	  GOOD, true },
+	{ "a control that did not show it", "violates=at_most_once", GOOD,
+	  true },
+	{ "a key that is not served", "holds=new_keys_succeed",
+	  GOOD UNSERVED, true },
+	{ "one that ran twice", "holds=at_most_once", BAD, false },
+	{ "one that ran twice, and one that is not served",
+	  "holds=new_keys_succeed holds=at_most_once", BAD UNSERVED, false },
+	{ "an answer that is not to be had for now", "holds=ack_durable",
+	  AWAY "fail mark=not-started", true },
+	{ "another answer", "holds=ack_durable", AWAY "ok d=E", false },
+	{ "one that is refused for good", "holds=ack_durable",
+	  AWAY "fail mark=mismatch", false },
+	{ "a death that nobody wanted", "holds=at_most_once",
+	  GOOD " | a exit SIGKILL", false },
+};
+
+static void
+test_hasty(void)
+{
+	struct plan_action kill;
+	struct plan_rule rule;
+	struct judge_point p;
+	struct plan plan;
+	struct history h;
+	size_t i;
+
+	for (i = 0; i < sizeof hasties / sizeof *hasties; i++) {
+		story_tell(&h, hasties[i].head, hasties[i].story);
+		plan_of(&plan, &rule, &kill, &h.head);
+		judge_point_begin(&p, &plan);
+		add(&p, &h, NULL);
+		if (!ok(judge_point_hasty(&p) == hasties[i].hasty,
+		    "%s: another run %s", hasties[i].what, hasties[i].hasty ?
+		    "may tell more" : "is no use"))
+			note("%s: %s", judge_text(p.worst.verdict),
+			    p.worst.message);
+		judge_point_forget(&p);
+		is_int(p.runs, 0, "and forgotten it was not run");
+		judge_point_free(&p);
+		history_free(&h);
+	}
+}
+
 #define REFUSED "c1 inv a1 k1 | c1 ret a1 fail"
 
 static const struct {
@@ -505,6 +561,7 @@ main(void)
 	test_finding();
 	test_functions();
 	test_points();
+	test_hasty();
 	test_files();
 	test_figures();
 	test_functions_of_points();
