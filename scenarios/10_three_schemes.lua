@@ -33,8 +33,8 @@ local faults = situation == "crash" and {
 } or {}
 
 -- a lease is over in time only where that is the point: SET NX keeps nothing then
-local lease = situation == "crash" and "1500ms" or "6s"
-local limit = situation == "crash" and "1200ms" or "5s"
+local lease = situation == "crash" and "1500ms" or "30s"
+local limit = situation == "crash" and "1200ms" or "25s"
 
 local kept = "SET NX keeps a word, and no answer"
 

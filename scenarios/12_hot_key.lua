@@ -13,7 +13,7 @@ return sim.scenario {
   topology = {
     redis = { a = {} },
     gates = { n = 4, arbiter = arbiter, store = "a", ledger = "shared",
-              config = seen.patient { lease = "2s", wait = "3s" } },
+              config = seen.patient { lease = "20s", wait = "10s" } },
   },
 
   handler = sim.handler { effect = "append", service = sim.const(100), output_bytes = 4000 },

@@ -13,7 +13,7 @@ return sim.scenario {
   topology = {
     redis = { a = {} },
     gates = { n = 2, arbiter = arbiter, store = "a",
-              config = { lease = "2s", wait = "50ms", store_timeout = "2s", budget = "4s" } },
+              config = seen.patient { lease = "20s", wait = "50ms" } },
   },
 
   handler = sim.handler { effect = "append", service = sim.const(200) },

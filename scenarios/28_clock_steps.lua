@@ -16,7 +16,7 @@ return sim.scenario {
 
   topology = {
     gates = { n = 2, arbiter = "ledger", ledger = "shared",
-              config = { lease = "2s", wait = "20ms" } },
+              config = { lease = "20s", wait = "20ms" } },
   },
 
   handler = sim.handler { effect = "append", service = sim.const(500) },

@@ -14,7 +14,7 @@ return sim.scenario {
 
   topology = {
     gates = { n = 1, arbiter = "ledger", ledger = "shared",
-              config = { lease = "2s", programs = 1, queue = 2, queue_wait = "2s" } },
+              config = { lease = "20s", programs = 1, queue = 2, queue_wait = "2s" } },
   },
 
   handler = sim.handler { effect = "append", service = sim.const(250) },

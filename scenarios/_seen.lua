@@ -5,8 +5,8 @@ local seen = {}
 -- And the other way round: where nothing goes wrong a busy host is not to look like a
 -- Redis that is away.  `config` with times that no answer takes, unless it has its own.
 function seen.patient(config)
-  config.store_timeout = config.store_timeout or "2s"
-  config.budget        = config.budget or "4s"
+  config.store_timeout = config.store_timeout or "10s"
+  config.budget        = config.budget or "20s"
   config.probe_every   = config.probe_every or "100ms"
   return config
 end

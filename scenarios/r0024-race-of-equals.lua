@@ -16,13 +16,18 @@ return sim.scenario {
   topology = { redis = { a = {} },
                gates = { n = 3, arbiter = arbiter, store = "a",
                          ledger = arbiter == "ledger" and "shared" or nil,
-                         config = seen.patient { lease = "2s", wait = "20ms" } } },
+                         -- Who waits for a claim that is slow to come back is told that
+                         -- the key is in progress: a slow link excuses that, a ledger
+                         -- does not.
+                         config = seen.patient { lease = "20s",
+                                                 wait = arbiter == "ledger" and "10s"
+                                                   or "20ms" } } },
 
   handler = sim.handler { effect = "append", service = sim.const(120) },
 
   load = {
     sim.storm { clients = 12, keys = sim.keys { n = 2 }, at = 0, within = 0,
-                retry = sim.retry { max = 20, timeout = sim.const(2000),
+                retry = sim.retry { max = 20, timeout = sim.const(20000),
                                     backoff = "const", base = 30, key = "reuse",
                                     on = { "busy" } } },
   },

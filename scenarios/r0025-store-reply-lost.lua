@@ -14,17 +14,17 @@ return sim.scenario {
 
   topology = { redis = { a = {} },
                gates = { n = 2, arbiter = "redis", store = "a",
-                         config = { lease = "1s", store_timeout = "80ms",
-                                    budget = "1s", probe_every = "30ms",
+                         config = { lease = "20s", store_timeout = "1s",
+                                    budget = "30s", probe_every = "30ms",
                                     wait = "20ms" } } },
 
   handler = sim.handler { effect = "append", service = sim.const(250) },
 
   load = {
     sim.script {
-      { at = 0,   client = "c1", send = { key = "k" } },
-      { at = 200, client = "c2", send = { key = "k" } },
-      { at = 700, client = "c2", send = { key = "k" } },
+      { at = 0,    client = "c1", send = { key = "k" } },
+      { at = 200,  client = "c2", send = { key = "k" } },
+      { at = 1800, client = "c2", send = { key = "k" } },
     },
   },
 

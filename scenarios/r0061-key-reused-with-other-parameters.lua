@@ -61,7 +61,7 @@ return sim.scenario {
   topology = {
     redis = { a = {} },
     gates = { n = 2, arbiter = arbiter, store = "a", ledger = "shared",
-              config = seen.patient { lease = "600ms" } },
+              config = seen.patient { lease = "20s" } },
   },
 
   handler = sim.handler { effect = "append", service = sim.const(300) },
