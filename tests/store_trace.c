@@ -593,8 +593,7 @@ trace_init(struct trace *t)
 			.arg = t,
 		},
 		.boot = { { 1 } },
-		.keep_ms = 1000,
-		.tombstone_ms = 5000,
+		.keep_ms = 1000, .tombstone_ms = 5000,
 	};
 	atomic_init(&t->boot_ms, 1000);
 	atomic_init(&t->wall_ms, 1000000);
