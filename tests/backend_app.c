@@ -3,6 +3,7 @@
 
 #include "fcgi_rec.h"
 #include "fcgi_words.h"
+#include "port_hold.h"
 #include "tap.h"
 
 #include <arpa/inet.h>
@@ -22,7 +23,7 @@
 #include <time.h>
 #include <unistd.h>
 
-#define LIFE_S 60		/* of a process, whatever happens */
+#define LIFE_S 600		/* of a process, whatever happens */
 #define DRIP_NS (20 * 1000 * 1000)
 #define RECORDS_ROOM (256u * 1024u)
 
@@ -421,23 +422,24 @@ static void
 open_tcp(struct app *app, int backlog)
 {
 	struct sockaddr_in at = { .sin_family = AF_INET };
-	socklen_t len = sizeof at;
+	int port = port_hold(&app->held);
+	const int on = 1;
 
 	at.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
+	at.sin_port = htons((uint16_t)port);
 	app->listener = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
-	if (app->listener == -1 || bind(app->listener,
+	if (app->listener == -1 || setsockopt(app->listener, SOL_SOCKET,
+	    SO_REUSEADDR, &on, sizeof on) == -1 || bind(app->listener,
 	    (const struct sockaddr *)&at, sizeof at) == -1 ||
-	    listen(app->listener, backlog) == -1 ||
-	    getsockname(app->listener, (struct sockaddr *)&at, &len) == -1)
+	    listen(app->listener, backlog) == -1)
 		bail_out("tcp: %s", strerror(errno));
-	snprintf(app->address, sizeof app->address, "tcp:127.0.0.1:%u",
-	    (unsigned)ntohs(at.sin_port));
+	snprintf(app->address, sizeof app->address, "tcp:127.0.0.1:%d", port);
 }
 
 void
 app_open(struct app *app, enum app_kind kind, int backlog)
 {
-	*app = (struct app){ .pid = -1 };
+	*app = (struct app){ .pid = -1, .held = -1 };
 	app->seen = mmap(NULL, sizeof *app->seen, PROT_READ | PROT_WRITE,
 	    MAP_SHARED | MAP_ANONYMOUS, -1, 0);
 	app->go = eventfd(0, EFD_CLOEXEC | EFD_SEMAPHORE);
@@ -492,6 +494,8 @@ app_end(struct app *app)
 		waitpid(app->pid, NULL, 0);	/* it does not live for ever */
 	if (app->listener != -1)
 		close(app->listener);
+	if (app->held != -1)
+		close(app->held);
 	if (app->pid != -1 && !app->seen->over)
 		note("%s: %s after %d words", app->address,
 		    app->seen->wrong[0] != '\0' ? app->seen->wrong : "ended",

@@ -40,6 +40,8 @@ struct app {
 	char address[128];
 	const char *path;	/* unix: within it */
 	int listener, go;
+	int held;		/* a TCP port, which is nobody else's before
+				   app_end, also while nobody listens; or -1 */
 	pid_t pid;
 	struct app_seen *seen;	/* NULL after its end */
 	struct app_seen was;	/* what it was then */

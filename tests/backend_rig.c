@@ -13,7 +13,7 @@
 #include <sys/mman.h>
 #include <unistd.h>
 
-#define AWAIT_MS 30000
+#define AWAIT_MS 120000
 #define FIRST_BYTES 4096
 
 /* --- what is told --------------------------------------------------------- */
@@ -178,6 +178,7 @@ now_ms(void)
 static void
 turn(struct back *b, int64_t ms)
 {
+	b->turns++;
 	if (loop_turn(b->loop, boot_ms(b) + ms) == -1)
 		bail_out("loop: %s", strerror(errno));
 }
@@ -262,7 +263,7 @@ back_request(char *const *addresses)
 	return (struct backend_request){
 		.addresses = addresses, .params = idem_bytes_text("\1\1AB"),
 		.body = -1, .fresh = true,
-		.connect_ms = 20000, .first_ms = 20000, .limit_ms = 20000
+		.connect_ms = 100000, .first_ms = 100000, .limit_ms = 100000
 	};
 }
 

@@ -13,6 +13,7 @@ struct back {
 	int64_t later_ms;	/* than it is: to let time pass */
 	int64_t held_ms;	/* 0, or the time until it is set to 0 again:
 				   then only later_ms lets it pass */
+	unsigned turns;		/* of the loop, so far */
 	struct idem_clock clock;
 };
 
@@ -42,7 +43,7 @@ void back_params(struct idem_buf *, size_t len);
 
 /* Start it; got's hooks are set before.  False: NULL. */
 bool back_start(struct back *, struct got *, const struct backend_request *);
-/* Turns until it is over (or stopped), or bails out after 30 s. */
+/* Turns until it is over (or stopped), or bails out in the end. */
 void back_await(struct got *);
 /* Turns until so many words of the script are done; NULL: no turns. */
 void back_await_words(struct back *, const struct app *, int words);

@@ -213,7 +213,7 @@ play_row(enum app_kind kind, const struct row *row)
 	    .params = idem_buf_bytes(&params),
 	    .body = back_body(row->body_len), .body_len = row->body_len,
 	    .fresh = true, .connections_max = 1, .kept_max = 1,
-	    .connect_ms = 20000, .first_ms = 20000, .limit_ms = 25000 }))
+	    .connect_ms = 100000, .first_ms = 100000, .limit_ms = 110000 }))
 		bail_out("no call");
 	idem_buf_free(&params);	/* they were copied */
 	back_await(&g);

@@ -21,7 +21,7 @@
 
 /* The real php-fpm, with a configuration of its own, in a folder of its own. */
 
-#define START_TRIES 500
+#define TRIES 6000		/* 20 ms apart */
 #define MEGABYTE (1024u * 1024u)
 
 struct php {
@@ -39,7 +39,7 @@ static const struct {
 	  " echo $i; flush(); usleep(20000); }" },
 	{ "early.php", "<?php ignore_user_abort(true); echo 'done';"
 	  " fastcgi_finish_request();"
-	  " for ($i = 0; $i < 500 && !file_exists(__DIR__ . '/go'); $i++) {"
+	  " for ($i = 0; $i < 6000 && !file_exists(__DIR__ . '/go'); $i++) {"
 	  " usleep(20000); clearstatcache(); }"
 	  " touch(__DIR__ . '/after');" },
 	{ "pid.php", "<?php echo 'pid=', getmypid();" },
@@ -79,7 +79,7 @@ write_file(const struct php *p, const char *name, const char *text)
 		bail_out("%s: %s", path, strerror(errno));
 }
 
-/* Until it is there: 10 s at most. */
+/* Until it is there: two minutes at most. */
 static bool
 await_file(const struct php *p, const char *name)
 {
@@ -87,7 +87,7 @@ await_file(const struct php *p, const char *name)
 	int tries;
 
 	in_folder(p, name, path);
-	for (tries = 0; tries < START_TRIES; tries++) {
+	for (tries = 0; tries < TRIES; tries++) {
 		if (access(path, F_OK) == 0)
 			return true;
 		pause_20_ms();
@@ -198,8 +198,8 @@ start(struct php *p, struct got *g, const char *script, uint64_t body_len,
 }
 
 static const struct backend_request plain = {
-	.fresh = true, .connect_ms = 5000, .first_ms = 10000,
-	.limit_ms = 20000
+	.fresh = true, .connect_ms = 50000, .first_ms = 100000,
+	.limit_ms = 110000
 };
 
 static void
@@ -227,7 +227,7 @@ await_start(struct php *p)
 	struct got g = { 0 };
 	int tries;
 
-	for (tries = 0; tries < START_TRIES; tries++) {
+	for (tries = 0; tries < TRIES; tries++) {
 		run(p, &g, "pid.php", 0);
 		if (g.end.how == BACKEND_ENDED)
 			break;
@@ -237,7 +237,7 @@ await_start(struct php *p)
 			return false;
 	}
 	got_free(&g);
-	return tries < START_TRIES;
+	return tries < TRIES;
 }
 
 /* --- tests ---------------------------------------------------------------- */
