@@ -173,6 +173,7 @@ put_conf(struct idem_buf *conf, struct chaos_world *w, unsigned i)
 	idem_buf_printf(conf, "route { path = '/order', %s\n"
 	    "    lease = '%dms', limit = '10s', in_progress = wait '2s',\n"
 	    "    program = cgi { '%s/order' } }\n", mode->route,
+	    mode->struck == CHAOS_LOBBIES ? CHAOS_LONG_LEASE_MS :
 	    CHAOS_LEASE_MS, w->rig[0].folder);
 	idem_buf_u8(conf, 0);
 	if (!idem_buf_ok(conf))

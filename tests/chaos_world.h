@@ -18,6 +18,8 @@
 #define CHAOS_MASTER "orders"	/* what Sentinel calls it */
 #define CHAOS_LEASE_MS 1000
 #define CHAOS_GRACE_MS 1000
+/* Where no key may become unknown: a busy machine renews that in time. */
+#define CHAOS_LONG_LEASE_MS 12000
 #define CHAOS_SLOTS 16384u
 
 enum chaos_topology {
