@@ -180,8 +180,8 @@ test_limit(struct house *h, bool at_end)
 	unlink(h->out);
 	if (mkfifo(h->out, 0600) != 0)
 		bail_out("mkfifo");
-	snprintf(text, sizeof text, "#!/bin/sh\nexec >%s\nsleep 30 &\n"
-	    "echo began\nsleep 30\n", h->out);
+	snprintf(text, sizeof text, "#!/bin/sh\nexec >%s\nsleep 600 &\n"
+	    "echo began\nsleep 600\n", h->out);
 	write_script(h, text);
 	alert_tell(h->m->shm, ALERT_CACHE_AWAY, "x");
 	alert_turn(&h->m->alert, START_MS);
@@ -199,7 +199,7 @@ test_limit(struct house *h, bool at_end)
 	status = reap(h);
 	ok(WIFSIGNALED(status) && WTERMSIG(status) == SIGKILL, "%s", at_end ?
 	    "one that runs at our end is killed" : "then it is killed");
-	ok(poll(&(struct pollfd){ .fd = ends[0] }, 1, 10000) == 1 &&
+	ok(poll(&(struct pollfd){ .fd = ends[0] }, 1, 60000) == 1 &&
 	    read(ends[0], &byte, 1) == 0, "with all that it had started");
 	close(ends[0]);
 	unlink(h->out);
@@ -215,7 +215,7 @@ main(void)
 	struct house h;
 
 	prctl(PR_SET_PDEATHSIG, SIGKILL);
-	alarm(120);		/* a command that never says anything */
+	alarm(300);		/* a command that never says anything */
 	open_house(&h);
 	test_process(&h);
 	test_failures(&h);
