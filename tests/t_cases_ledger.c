@@ -20,7 +20,7 @@
  */
 #define WRITERS 50
 #define CLAIMS 40		/* of each; and all of them claim one key */
-#define CALL_MS 30000
+#define CALL_MS 120000
 
 static struct rig rig;
 
@@ -50,7 +50,7 @@ static enum idem_claim
 claim(struct idem_store *store, unsigned writer, unsigned number)
 {
 	struct idem_store_call call = { .op = IDEM_STORE_CLAIM,
-		.lease_ms = 60000, .attempts_max = 1,
+		.lease_ms = 3600000, .attempts_max = 1,
 		.deadline_ms = idem_boot_ms(&idem_clock_real) + CALL_MS };
 	struct idem_store_answer answer;
 	enum idem_claim got;
