@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: ISC */
 #include "ask.h"
+#include "port_hold.h"
 #include "tap.h"
 
 #include <errno.h>
@@ -150,22 +151,22 @@ listen_unix(struct rig *rig)
 	return high(fd);
 }
 
-/* The same port each time, which the last idemd must have let go. */
+/* The same port each time, which the last idemd must have let go; between them
+   it is nobody's either. */
 static int
 listen_tcp(struct rig *rig)
 {
 	struct sockaddr_in at = { .sin_family = AF_INET,
-		.sin_port = htons((uint16_t)rig->port),
 		.sin_addr.s_addr = htonl(INADDR_LOOPBACK) };
 	int fd = socket(AF_INET, SOCK_STREAM, 0), on = 1;
-	socklen_t len = sizeof at;
 
+	if (rig->held == -1)
+		rig->port = port_hold(&rig->held);
+	at.sin_port = htons((uint16_t)rig->port);
 	setsockopt(fd, SOL_SOCKET, SO_REUSEADDR, &on, sizeof on);
 	if (bind(fd, (struct sockaddr *)&at, sizeof at) == -1 ||
-	    listen(fd, 16) == -1 ||
-	    getsockname(fd, (struct sockaddr *)&at, &len) == -1)
+	    listen(fd, 16) == -1)
 		bail_out("port %d: %s", rig->port, strerror(errno));
-	rig->port = ntohs(at.sin_port);
 	return high(fd);
 }
 
