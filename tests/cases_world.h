@@ -10,7 +10,7 @@
  * One instance with one order, for rows that run at once (rows.h): what they
  * set, and what they ask.  All texts begin with the row's own.
  */
-#define CASES_WAIT_MS 20000
+#define CASES_WAIT_MS 60000
 
 struct cases_world {
 	/* Set before _open; NULL: as it is by default. */

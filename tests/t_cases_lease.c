@@ -21,7 +21,7 @@
 #define LEASE_MS 600
 #define GRACE_MS 400
 #define SETTLE_MS 1000		/* between two looks of whoever settles */
-#define SLACK_MS 5000		/* of a busy machine */
+#define SLACK_MS 50000		/* of a busy machine */
 
 /* For those who do not look at it. */
 static void
@@ -246,28 +246,53 @@ endless(struct redis_rig *redis, int *records)
 }
 
 static int
-end_some(struct cases_world *w, int number)
+begin_end(struct cases_world *w, int number)
 {
 	static const char *const rests[] = { "HTTP_X_ROW=0.73",
 		"HTTP_X_ROW=0.77", "HTTP_X_ROW=0.80", "HTTP_X_ROW=0.83" };
+	const char *more[] = { rests[number % 4], NULL };
+	struct rig_request r = cases_order;
+	char key[32];
+
+	snprintf(key, sizeof key, "end-%d", number);
+	r.key = key;
+	r.more = more;
+	return ask_begin(&w->rig, &r);
+}
+
+/*
+ * Where idemd was held up for longer than a lease between claim and start there
+ * is no run, and it says so: it is sent again.
+ */
+static const char *
+end_told(struct cases_world *w, int number, int fd, struct rig_answer *answer)
+{
+	int64_t until_ms = rig_now_ms() + CASES_WAIT_MS;
+	const char *says;
+
+	for (;;) {
+		ask_end(&w->rig, fd, answer);
+		says = rig_field(answer, "Idempotency-Status");
+		if (strcmp(says, "not-started") != 0 ||
+		    rig_now_ms() > until_ms)
+			return says;
+		rig_answer_free(answer);
+		fd = begin_end(w, number);
+	}
+}
+
+static int
+end_some(struct cases_world *w, int number)
+{
 	int fds[AT_ONCE], i, stored = 0;
 	struct rig_answer answer;
 
-	for (i = 0; i < AT_ONCE; i++) {
-		const char *more[] = { rests[i % 4], NULL };
-		struct rig_request r = cases_order;
-		char key[32];
-
-		snprintf(key, sizeof key, "end-%d", number + i);
-		r.key = key;
-		r.more = more;
-		fds[i] = ask_begin(&w->rig, &r);
-	}
+	for (i = 0; i < AT_ONCE; i++)
+		fds[i] = begin_end(w, number + i);
 	for (i = 0; i < AT_ONCE; i++) {
 		const char *says;
 
-		ask_end(&w->rig, fds[i], &answer);
-		says = rig_field(&answer, "Idempotency-Status");
+		says = end_told(w, number + i, fds[i], &answer);
 		if (strcmp(says, "stored") == 0)
 			stored++;
 		else
@@ -297,6 +322,8 @@ beside_renewals(struct cases_world *w)
 		stored += end_some(w, i);
 	is_int(stored, ENDS, "%s: %d runs end around their renewal [idem:A10]",
 	    w->text, ENDS);
+	is_int(starts(&w->rig), ENDS, "%s: there were no others [idem:A10]",
+	    w->text);
 	/* Two periods, which it is about. */
 	poll(NULL, 0, 2 * ENDS_LEASE_MS);
 	left = endless(&w->server, &records);
@@ -350,7 +377,7 @@ waited(struct cases_world *w)
 /* --- application servers that are killed ---------------------------------- */
 
 #define HITS 6
-#define HIT_LEASE_MS 20000
+#define HIT_LEASE_MS 120000
 
 static void
 start_backend(struct cases_world *w, struct rig *backend)
