@@ -55,7 +55,7 @@ put_route(struct idem_buf *conf, struct cases_world *w)
 	snprintf(cgi, sizeof cgi, "cgi { '%s' }", rig_at(&w->rig, "order"));
 	idem_buf_printf(conf, "route { path = '/order', arbiter = '%s', "
 	    "lease = '%ums', limit = '2m',\n    in_progress = '409', %s\n"
-	    "    program = %s }\n", w->arbiter, or(w->lease_ms, 1000),
+	    "    program = %s }\n", w->arbiter, or(w->lease_ms, 30000),
 	    w->route != NULL ? w->route : "",
 	    w->program != NULL ? w->program : cgi);
 }
@@ -179,14 +179,29 @@ cases_ask_until(struct cases_world *w, int64_t ms, const char *want,
 }
 
 int
+cases_await_starts(struct cases_world *w, int fd,
+    const struct rig_request *request, long count)
+{
+	int64_t until_ms = rig_now_ms() + CASES_WAIT_MS;
+	struct pollfd answered = { .fd = fd, .events = POLLIN };
+
+	while (starts(&w->rig) < count && rig_now_ms() < until_ms)
+		if (poll(&answered, 1, 5) == 1) {
+			close(answered.fd);
+			answered.fd = ask_begin(&w->rig, request);
+		}
+	await_starts(&w->rig, count);
+	return answered.fd;
+}
+
+int
 cases_begin(struct cases_world *w)
 {
 	int fd;
 
 	rig_file(&w->rig, "hold", "");
 	fd = ask_begin(&w->rig, &cases_order);
-	await_starts(&w->rig, 1);
-	return fd;
+	return cases_await_starts(w, fd, &cases_order, 1);
 }
 
 void

@@ -356,8 +356,7 @@ waited(struct cases_world *w)
 	other.key = "before";
 	rig_file(&w->rig, "hold-first", "");
 	rig_file(&w->rig, "hold", "");
-	fd = ask_begin(&w->rig, &other);
-	await_starts(&w->rig, 1);
+	fd = cases_await_starts(w, ask_begin(&w->rig, &other), &other, 1);
 	behind = ask_begin(&w->rig, &cases_order);
 	poll(NULL, 0, LEASE_MS * 3 / 2);	/* longer than a lease */
 	is_int(starts(&w->rig), 1, "%s: the second one waits for a program",
@@ -366,7 +365,7 @@ waited(struct cases_world *w)
 	ask_end(&w->rig, fd, &answer);
 	told(&answer, "200 stored", "%s: the first one ends", w->text);
 	rig_answer_free(&answer);
-	await_starts(&w->rig, 2);
+	behind = cases_await_starts(w, behind, &cases_order, 2);
 	cases_ask_for(w, 2 * LEASE_MS, "409 in-progress",
 	    "who waited longer than a lease for its program has a lease of "
 	    "its own [idem:A2]");
