@@ -14,6 +14,16 @@
 #define TYPE "Content-Type: text/plain\\n"
 #define OK "printf '" TYPE "\\nok'\n"
 
+/* Only what is "over its limit" has one that it can come to.  Under the first
+   there is time for a program to say that it was started. */
+#define OVER "/over"
+#define SOON "/soon"
+static const char conf[] = "grace = '1s'\n"
+    "local programs = cgi { root = '%s' }\n"
+    "route { path = '" OVER "', limit = '10s', program = programs }\n"
+    "route { path = '" SOON "', limit = '1s', program = programs }\n"
+    "route { path = '/**', program = programs }\n";
+
 static const struct {
 	const char *what;
 	const char *first, *again;
@@ -152,45 +162,107 @@ write_program(struct rig *rig, size_t i)
 	return rig_at(rig, name);
 }
 
+static bool
+is_over(const char *what)
+{
+	static const char over[] = "over its limit";
+
+	return strncmp(what, over, sizeof over - 1) == 0;
+}
+
+/* What asks for it. */
+struct asking {
+	char row[40], key[32];
+	const char *more[2];
+	struct rig_request request;
+};
+
+static void
+ask_for(struct rig *rig, size_t i, struct asking *a)
+{
+	snprintf(a->row, sizeof a->row, "HTTP_X_ROW=row-%zu", i);
+	snprintf(a->key, sizeof a->key, "end-%zu", i);
+	a->more[0] = a->row;
+	a->more[1] = NULL;
+	a->request = (struct rig_request){ .method = "POST",
+		.path = is_over(ends[i].what) ? OVER : "/end",
+		.more = a->more, .key = a->key,
+		.program = write_program(rig, i) };
+}
+
+static void
+is_right(size_t i, bool later, const struct rig_answer *answer)
+{
+	told(answer, later ? ends[i].again : ends[i].first, "%s, %s",
+	    ends[i].what, later ? "later" : "first");
+	if (ends[i].body != NULL)
+		is_bytes(answer->body.at, answer->body.len, ends[i].body,
+		    strlen(ends[i].body), "its body is \"%s\"", ends[i].body);
+	else
+		is(rig_field(answer, "Retry-After"), "",
+		    "nobody is told to come again");
+}
+
 static void
 one(struct rig *rig, size_t i, bool later)
 {
-	char row[40], key[32];
-	const char *more[] = { row, NULL };
-	struct rig_request request = { .method = "POST", .path = "/end",
-		.more = more, .key = key, .program = write_program(rig, i) };
-	const char *want = later ? ends[i].again : ends[i].first;
 	struct rig_answer answer;
+	struct asking a;
 
-	snprintf(row, sizeof row, "HTTP_X_ROW=row-%zu", i);
-	snprintf(key, sizeof key, "end-%zu", i);
-	rig_request(rig, &request, &answer);
-	told(&answer, want, "%s, %s", ends[i].what, later ? "later" : "first");
-	if (ends[i].body != NULL)
-		is_bytes(answer.body.at, answer.body.len, ends[i].body,
-		    strlen(ends[i].body), "its body is \"%s\"", ends[i].body);
-	else
-		is(rig_field(&answer, "Retry-After"), "",
-		    "nobody is told to come again");
+	ask_for(rig, i, &a);
+	rig_request(rig, &a.request, &answer);
+	is_right(i, later, &answer);
 	if (later)
-		is_int(rig_lines(rig, "starts", row + strlen("HTTP_X_ROW=")), 1,
-		    "it was started once");
+		is_int(rig_lines(rig, "starts", a.row + strlen("HTTP_X_ROW=")),
+		    1, "it was started once");
 	rig_answer_free(&answer);
+}
+
+static void
+start(struct rig *rig)
+{
+	ask_start(rig, (const char *[]){ "--config", rig_at(rig, "idem.conf"),
+	    NULL });
+}
+
+/* Those that run into their limit do so beside all others. */
+static void
+each_end(struct rig *rig)
+{
+	struct rig_answer answer;
+	struct asking a;
+	int fd[ENDS];
+	size_t i;
+
+	for (i = 0; i < ENDS; i++)
+		if (is_over(ends[i].what)) {
+			ask_for(rig, i, &a);
+			fd[i] = ask_begin(rig, &a.request);
+		}
+	for (i = 0; i < ENDS; i++)
+		if (!is_over(ends[i].what)) {
+			one(rig, i, false);
+			one(rig, i, true);
+		}
+	for (i = 0; i < ENDS; i++)
+		if (is_over(ends[i].what)) {
+			ask_end(rig, fd[i], &answer);
+			is_right(i, false, &answer);
+			rig_answer_free(&answer);
+			one(rig, i, true);
+		}
 }
 
 /* Retried at once; by somebody who had no answer yet; and after a restart. */
 static void
-every_end(struct rig *rig, const char *const *options)
+every_end(struct rig *rig)
 {
 	size_t i;
 
-	ask_start(rig, options);
-	for (i = 0; i < ENDS; i++) {
-		one(rig, i, false);
-		one(rig, i, true);
-	}
+	start(rig);
+	each_end(rig);
 	is_int(rig_stop(rig, 20000), 0, "idemd ends with status 0");
-	ask_start(rig, options);
+	start(rig);
 	for (i = 0; i < ENDS; i++)
 		one(rig, i, true);
 	is_int((long long)starts(rig), (long long)ENDS, "nothing ran twice");
@@ -219,7 +291,7 @@ static const struct {
 static void
 every_passed(struct rig *rig)
 {
-	struct rig_request request = { .method = "POST", .path = "/end" };
+	struct rig_request request = { .method = "POST" };
 	struct rig_answer answer;
 	char text[1024];
 	size_t i;
@@ -228,6 +300,7 @@ every_passed(struct rig *rig)
 		snprintf(text, sizeof text, "%s%s", COUNT, passed[i].text);
 		rig_program(rig, "passed", text);
 		request.program = rig_at(rig, "passed");
+		request.path = is_over(passed[i].what) ? SOON : "/end";
 		rig_request(rig, &request, &answer);
 		told(&answer, passed[i].want, "without a key, %s",
 		    passed[i].what);
@@ -243,10 +316,12 @@ int
 main(void)
 {
 	struct rig rig;
+	char text[1000];
 
 	rig_open(&rig);
-	every_end(&rig, (const char *[]){ "--limit", "1s", "--grace", "1s",
-	    "--root", rig.folder, NULL });
+	snprintf(text, sizeof text, conf, rig.folder);
+	rig_file(&rig, "idem.conf", text);
+	every_end(&rig);
 	every_passed(&rig);
 	is_int(rig_stop(&rig, 20000), 0, "idemd ends with status 0");
 	rig_end(&rig);
