@@ -79,6 +79,12 @@ until_true() {
 	done
 }
 
+# listens SOCKET: its file is there a moment before.
+listens() {
+	perl -MIO::Socket::UNIX \
+	    -e 'exit !IO::Socket::UNIX->new(Peer => shift)' "$1"
+}
+
 logs() {
 	for log in "$folder"/*.log; do
 		[ -f "$log" ] || continue
@@ -168,7 +174,7 @@ idemd_with() {
 	$as "$folder/idemd" -s "unix:$folder/idem.sock" "$@" \
 	    2>>"$folder/idemd.log" &
 	idemd_pid=$!
-	until_true [ -S "$folder/idem.sock" ]
+	until_true listens "$folder/idem.sock"
 }
 
 idemd_start() {
@@ -194,7 +200,7 @@ redis_start() {
 	    --dir "$folder/tmp" >>"$folder/redis.log" 2>&1 &
 	redis_pid=$!
 	others="$others $redis_pid"
-	until_true [ -S "$folder/redis.sock" ]
+	until_true listens "$folder/redis.sock"
 }
 
 token_keys() {

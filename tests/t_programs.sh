@@ -53,7 +53,7 @@ fcgiwrap_start() {
 	$as env $(variables) fcgiwrap -c 2 -s "unix:$folder/idem.sock" \
 	    2>>"$folder/fcgiwrap.log" &
 	wrap=$!
-	until_true [ -S "$folder/idem.sock" ]
+	until_true listens "$folder/idem.sock"
 }
 
 # It leaves its children behind.
@@ -70,7 +70,7 @@ configured_start() {
 	$as "$folder/idemd" --config "$folder/idem.conf" \
 	    2>>"$folder/idemd.log" &
 	idemd_pid=$!
-	until_true [ -S "$folder/idem.sock" ]
+	until_true listens "$folder/idem.sock"
 }
 
 # --- what is asked of both ----------------------------------------------------

@@ -114,7 +114,7 @@ php_setup() {
 	    >"$folder/fpm.out" 2>&1 &
 	fpm=$!
 	others="$others $fpm"
-	until_true [ -S "$folder/fpm.sock" ]
+	until_true listens "$folder/fpm.sock"
 	have_fpm=yes
 }
 
