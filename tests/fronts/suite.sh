@@ -191,16 +191,20 @@ check_cut_upload() {
 
 check_leaving() {
 	rm -f "$folder/body"
+	: >"$folder/hold"
 	curl -s -o "$folder/body" -H 'Idempotency-Key: "gone"' -d x \
-	    "http://127.0.0.1:$port/cgi-bin/take.cgi?gone&sleep=3" &
+	    "http://127.0.0.1:$port/cgi-bin/take.cgi?gone&hold" &
 	leaver=$!
-	until_true has_begun 'gone&sleep=3'
+	until_true has_begun 'gone&hold'
 	kill "$leaver"
 	wait "$leaver" 2>/dev/null
 	holds "$front: a client leaves while its program runs" \
 	    [ $? -gt 128 -a ! -e "$folder/body" ]
-	keyed gone POST '/cgi-bin/take.cgi?gone&sleep=3' -d x
-	is "$status $said $(begun 'gone&sleep=3')" "201 replayed 1" \
+	{ sleep 2; rm "$folder/hold"; } &	# it runs on, and who asks waits
+	letting=$!
+	keyed gone POST '/cgi-bin/take.cgi?gone&hold' -d x
+	wait "$letting"
+	is "$status $said $(begun 'gone&hold')" "201 replayed 1" \
 	    "$front: the run went on, and its answer was kept [cgi:C70 F13]"
 	keyed turn POST '/cgi-bin/take.cgi?turn&sleep=1' -d x &
 	asker=$!

@@ -2,12 +2,14 @@
 # SPDX-License-Identifier: ISC
 #
 # Takes a body and says how long it is and what it sums up to, and how often
-# it was asked just this: take.cgi?NAME or take.cgi?NAME&sleep=SECONDS.
+# it was asked just this: take.cgi?NAME, take.cgi?NAME&sleep=SECONDS or, while
+# there is a file "hold", take.cgi?NAME&hold.
 
 here=${0%/*}
 echo "$QUERY_STRING" >>"$here/../../begun"
 case $QUERY_STRING in
 *sleep=*) sleep "${QUERY_STRING##*sleep=}" ;;
+*hold) while [ -e "$here/../../hold" ]; do sleep 0.05; done ;;
 esac
 sum=$(cksum)
 printf 'Status: 201 Taken\nContent-Type: text/plain\nX-Run: %s\n\n' \
