@@ -18,7 +18,7 @@
  * asked.  Each program here appends to a file, so that its starts are counted.
  */
 #define LIMIT_MS 20000	/* not reached */
-#define HANG_MS 1000	/* where the probe hangs: time for it to begin */
+#define HANG_MS 7000	/* where the probe hangs: time for it to begin */
 #define LARGE 200000		/* a body that is in a file */
 
 /* Dies in its first attempt, after its effect. */
@@ -166,6 +166,7 @@ static const struct row {
 static void
 test_row(const struct row *row)
 {
+	int says = row->probes > 0 ? (int)row->probes : 2;
 	char attempt[16];
 
 	begin(row->probe, strstr(row->log, OVER) != NULL ? HANG_MS : LIMIT_MS);
@@ -175,8 +176,8 @@ test_row(const struct row *row)
 	ask(&rig, &request, row->again, "and then");
 	is_int(starts(&rig), row->starts, "so many starts [idem:A4]");
 	is_int(probes(), row->probes, "so many probes");
-	is_int(ask_logged(&rig, row->log), row->probes > 0 ? row->probes : 2,
-	    "the log says so each time");
+	ask_await_logged(&rig, row->log, says);
+	is_int(ask_logged(&rig, row->log), says, "the log says so each time");
 	snprintf(attempt, sizeof attempt, "%ld,", row->starts);
 	is_int(rig_lines(&rig, "attempts", attempt), 1,
 	    "each start has an attempt of its own, and is no recovery");
