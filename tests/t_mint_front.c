@@ -17,7 +17,7 @@
 static const char conf[] =
     "workers = 1\n"
     "ledger = sqlite { path = '%s/ledger.db', create = true }\n"
-    "shared = redis { url = '%s' }\n"
+    "shared = redis { url = '%s', timeout = '10s', budget = '20s' }\n"
     "tokens = { keys = '%s/keys' }\n"
     "route { path = '/order', arbiter = 'token',\n"
     "    program = cgi { '%s/order' } }\n";

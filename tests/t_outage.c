@@ -19,7 +19,8 @@ static const char conf[] =
     "workers = 2\n"
     "local_cache = 'none'\n"
     "ledger = sqlite { path = '%s/ledger.db', create = true }\n"
-    "shared = redis { url = '%s', budget = '3s', probe = '500ms' }\n"
+    "shared = redis { url = '%s', timeout = '10s', budget = '20s',\n"
+    "    probe = '500ms' }\n"
     "alert = '%s/alert'\n"
     "local order = cgi { '%s/order' }\n"
     "route { path = '/reject', arbiter = 'redis', program = order }\n"
@@ -132,6 +133,7 @@ main(void)
 	row("/reject", "r0", "201 stored", "here as well");
 	test_away();
 	test_known_before();
+	ask_await_logged(&rig, "redis=away", 1);
 	is_int(ask_logged(&rig, "redis=away"), 1,
 	    "one worker tells of the outage");
 	ok(rig_await_lines(&rig, "alerts", 1, 20000),

@@ -22,7 +22,8 @@ static const char conf[] =
     "programs = 4\n"
     "local_cache = 'none'\n"
     "ledger = sqlite { path = '%s/ledger.db', create = true }\n"
-    "shared = redis { url = '%s', budget = '3s', probe = '300ms' }\n"
+    "shared = redis { url = '%s', timeout = '10s', budget = '20s',\n"
+    "    probe = '300ms' }\n"
     "route { path = '/order', arbiter = 'redis', on_outage = 'database',\n"
     "    in_progress = '409', program = cgi { '%s/order' } }\n";
 
