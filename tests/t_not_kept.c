@@ -14,6 +14,7 @@
  * others wait for it; each is told, and the worker goes on.
  */
 #define CROWD 30
+#define WAIT "60s"		/* nobody may wait so long: it is over first */
 
 static struct rig rig;
 
@@ -54,10 +55,9 @@ static void
 test_resolved(void)
 {
 	rig_open(&rig);
-	rig.request_ms = 3000;
 	rig_program(&rig, "order", COUNT "kill -9 $$\n");
-	ask_start(&rig, (const char *[]){ "--workers", "1", "--",
-	    rig_at(&rig, "order"), NULL });
+	ask_start(&rig, (const char *[]){ "--workers", "1",
+	    "--in-progress", "wait:" WAIT, "--", rig_at(&rig, "order"), NULL });
 	ask(&rig, &(struct rig_request){ .method = "POST", .path = "/o",
 	    .key = "r1", .body = idem_bytes_text("tea") }, "504 unknown",
 	    "nobody knows what a program did that was killed");
@@ -73,8 +73,10 @@ static void
 test_setnx(void)
 {
 	static const char conf[] = "workers = 1\nlocal_cache = 'none'\n"
-	    "run = '%s/run'\nshared = redis { url = '%s' }\n"
+	    "run = '%s/run'\n"
+	    "shared = redis { url = '%s', timeout = '10s', budget = '20s' }\n"
 	    "route { path = '/**', arbiter = 'redis', scheme = 'setnx',\n"
+	    "    in_progress = 'wait', wait = '" WAIT "',\n"
 	    "    program = cgi { '%s/order' } }\n";
 	struct redis_rig redis;
 	char text[1000];
@@ -82,7 +84,6 @@ test_setnx(void)
 	redis_rig_start(&redis, NULL);
 	rig_open(&rig);
 	rig.bare = true;
-	rig.request_ms = 3000;
 	rig_program(&rig, "order", COUNT "printf 'Status: 201\\n\\ndone'\n");
 	snprintf(text, sizeof text, conf, rig.folder, redis.url, rig.folder);
 	rig_file(&rig, "idem.conf", text);
