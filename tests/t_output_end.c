@@ -16,7 +16,14 @@
 #define CRASHES 20
 #define CRASH_LEN 200000
 #define BUSY 400		/* connections: more than one turn handles */
-#define TRIES 5
+#define TRIES 20		/* of what a slow machine may spoil */
+
+/* Only what never ends has a limit that it can come to. */
+#define ENDLESS "/endless"
+static const char conf[] = "workers = 1\ngrace = '1s'\n"
+    "local program = cgi { '%s/p' }\n"
+    "route { path = '" ENDLESS "', limit = '1s', program = program }\n"
+    "route { path = '/**', program = program }\n";
 
 static void
 until_ms(int64_t at_ms)
@@ -49,8 +56,9 @@ test_crashes(struct rig *rig)
 /* --- we are late ---------------------------------------------------------- */
 
 /*
- * While the lobby is stopped, a child of the program's writes on, within the
- * second.  False if the machine was so slow that it was not within it.
+ * While the lobby is stopped, a child of the program's writes on.  False if the
+ * machine was so slow that it may have been stopped too late, when its second
+ * of waiting for more was over.
  */
 static bool
 late(struct rig *rig, pid_t pid, const int *busy, const char *key,
@@ -67,11 +75,11 @@ late(struct rig *rig, pid_t pid, const int *busy, const char *key,
 	fd = ask_begin(rig, &request);
 	until_ms(begun_ms + 300);	/* so that it knows of the end */
 	kill(pid, SIGSTOP);
+	in_time = rig_now_ms() < begun_ms + 900;
 	for (i = 0; i < BUSY; i++)
 		rig_send(busy[i], idem_bytes_text("\001"), 0, 1000);
 	unlink(rig_at(rig, "hold"));
 	rig_await_lines(rig, "wrote", 1, 20000);
-	in_time = rig_now_ms() < begun_ms + 900;
 	until_ms(begun_ms + 1500);
 	kill(pid, SIGCONT);
 	ask_end(rig, fd, answer);
@@ -112,20 +120,30 @@ test_late(struct rig *rig)
 
 /* --- it does not end ------------------------------------------------------ */
 
+/* A child that was held up for a second has ended, as far as can be told: then
+   once more. */
 static void
 test_endless(struct rig *rig)
 {
-	const struct rig_request request = { .method = "POST", .path = "/p",
-		.key = "endless" };
-	int64_t begun_ms = rig_now_ms();
+	struct rig_answer answer = { 0 };
+	char key[24];
+	const struct rig_request request = { .method = "POST",
+		.path = ENDLESS, .key = key };
+	int i;
 
 	rig_file(rig, "hold", "");
 	rig_program(rig, "p", HEAD "(while [ -e hold ]; do\n"
 	    "echo more; sleep 0.1; done) &\n");
-	ask(rig, &request, "504 unknown",
+	for (i = 0; i < TRIES && (i == 0 || answer.status == 200); i++) {
+		rig_answer_free(&answer);
+		snprintf(key, sizeof key, "endless-%d", i);
+		rig_request(rig, &request, &answer);
+	}
+	told(&answer, "504 unknown",
 	    "a child that writes on and on does not hold a key for ever");
-	note("it took %lld ms of 3000 (limit, grace and 1 s)",
-	    (long long)(rig_now_ms() - begun_ms));
+	note("it took %lld ms of 3000 (limit, grace and 1 s), in the %d. try",
+	    (long long)answer.ms, i);
+	rig_answer_free(&answer);
 	ask(rig, &request, "409 unknown", "and its answer is no answer");
 	unlink(rig_at(rig, "hold"));
 }
@@ -134,11 +152,14 @@ int
 main(void)
 {
 	struct rig rig;
+	char text[500];
 
 	rig_open(&rig);
 	rig_program(&rig, "p", HEAD);
-	ask_start(&rig, (const char *[]){ "--workers", "1", "--limit", "1s",
-	    "--grace", "1s", "--", rig_at(&rig, "p"), NULL });
+	snprintf(text, sizeof text, conf, rig.folder);
+	rig_file(&rig, "idem.conf", text);
+	ask_start(&rig, (const char *[]){ "--config",
+	    rig_at(&rig, "idem.conf"), NULL });
 	test_crashes(&rig);
 	test_late(&rig);
 	test_endless(&rig);
