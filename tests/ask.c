@@ -11,8 +11,8 @@
 #include <time.h>
 #include <unistd.h>
 
-#define STARTS_MS 20000
-#define LOGGED_MS 20000
+#define STARTS_MS 60000
+#define LOGGED_MS 60000
 
 static void
 words(const struct rig_answer *answer, char *out, size_t size)

@@ -29,7 +29,7 @@ void ask_start(struct rig *, const char *const *options);
 
 /* How often a text stands in the log. */
 int ask_logged(struct rig *, const char *text);
-/* Until it stands there so often; false after 20 s. */
+/* Until it stands there so often; false after a minute. */
 bool ask_await_logged(struct rig *, const char *text, int times);
 
 /* Programs of these tests append a line to the file "starts" beside them. */
@@ -38,7 +38,7 @@ bool ask_await_logged(struct rig *, const char *text, int times);
 #define HELD "while [ -e hold ]; do sleep 0.02; done\n"
 
 long starts(struct rig *);
-/* Until so many have been started; bails out after 20 s. */
+/* Until so many have been started; bails out after a minute. */
 void await_starts(struct rig *, long count);
 
 #endif

@@ -70,7 +70,7 @@ until_true() {
 	tries=0
 	until "$@" 2>/dev/null; do
 		tries=$((tries + 1))
-		if [ $tries -ge 400 ]; then
+		if [ $tries -ge 1200 ]; then
 			logs
 			echo "Bail out! $* does not come"
 			exit 1

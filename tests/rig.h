@@ -77,7 +77,7 @@ int64_t rig_now_ms(void);	/* monotonic */
 /*
  * Start $IDEMD (or ./idemd) with socket, ledger (--create) and the options,
  * NULL last, and wait until it accepts.  -1, with its log as notes, when it
- * ends or does not accept within 20 s.  In a process group of its own; gets
+ * ends or does not accept within a minute.  In a process group of its own; gets
  * SIGTERM when the test dies.  May be called again after rig_stop, on the same
  * folder.
  */

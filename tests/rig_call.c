@@ -15,7 +15,7 @@
 #include <unistd.h>
 
 #define READ_SIZE 65536
-#define CONNECT_MS 5000
+#define CONNECT_MS 20000
 #define ID 1		/* one request a connection */
 
 /* --- the request ---------------------------------------------------------- */

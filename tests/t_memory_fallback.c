@@ -198,7 +198,7 @@ call_of(uint8_t me, enum idem_store_op op)
 		.attempt = 1,
 		.lease_ms = 60000,
 		.keep_ms = 60000,
-		.deadline_ms = idem_boot_ms(&idem_clock_real) + 10000
+		.deadline_ms = idem_boot_ms(&idem_clock_real) + 60000
 	};
 
 	call.key.at[0] = 7;

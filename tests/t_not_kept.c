@@ -64,7 +64,7 @@ test_resolved(void)
 	resolve();
 	ask_all_at_once("r1", "what is done has no answer");
 	is_int(starts(&rig), 1, "it was started once");
-	is_int(rig_stop(&rig, 10000), 0, "and idemd ends as it should");
+	is_int(rig_stop(&rig, 30000), 0, "and idemd ends as it should");
 	rig_end(&rig);
 }
 
@@ -94,7 +94,7 @@ test_setnx(void)
 	    "it runs");
 	ask_all_at_once("s1", "SET NX keeps no answer");
 	is_int(starts(&rig), 1, "it was started once");
-	is_int(rig_stop(&rig, 10000), 0, "and idemd ends as it should");
+	is_int(rig_stop(&rig, 30000), 0, "and idemd ends as it should");
 	rig_end(&rig);
 	redis_rig_end(&redis);
 }

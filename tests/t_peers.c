@@ -12,7 +12,7 @@
  * answer or a closed connection, never an exit, a hang, memory without bound,
  * or a request that is run with a part of its parameters.
  */
-#define WAIT_MS 10000
+#define WAIT_MS 30000
 #define MEMORY_KB (16 * 1024)
 
 static const char place[] = COUNT

@@ -22,7 +22,7 @@
 #define GROUP 8			/* calls at once, for one transaction */
 #define EVERY 4			/* of the moments, with one seed; POWER_SEEDS is
 				   how many see all of them */
-#define CALL_MS 20000
+#define CALL_MS 60000
 #define HOUR_MS INT64_C(3600000)
 #define KEEP_MS 1000
 #define LONG 3000		/* of an answer that lies apart */

@@ -199,7 +199,7 @@ main(void)
 	shown(&rig, true);
 	shown(&rig, false);
 	signals(&rig);
-	is_int(rig_stop(&rig, 10000), 0, "idemd ends with status 0");
+	is_int(rig_stop(&rig, 30000), 0, "idemd ends with status 0");
 	rig_end(&rig);
 	return done();
 }

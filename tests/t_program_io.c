@@ -196,7 +196,7 @@ log_is_short(struct rig *rig)
 	rig_program(rig, "io", COUNT HEAD "yes e | head -c 1000000 >&2\n");
 	request.program = rig_at(rig, "io");
 	ask(rig, &request, "200", "a program that writes short lines");
-	rig_stop(rig, 10000);
+	rig_stop(rig, 30000);
 	log = rig_slurp(rig, "log");
 	ok(log != NULL && strlen(log) < 200000,
 	    "short lines are not more of them in the log (%zu bytes)",
@@ -347,7 +347,7 @@ main(void)
 	leaves_children(&rig);
 	first_words(&rig);
 	last_words(&rig);
-	is_int(rig_stop(&rig, 20000), 0, "idemd ends with status 0");
+	is_int(rig_stop(&rig, 30000), 0, "idemd ends with status 0");
 	log_tells(&rig);
 	rig_end(&rig);
 	return done();

@@ -271,7 +271,7 @@ main(void)
 	big_variables(&rig);
 	many_variables(&rig, 4000, "201 stored");
 	many_variables(&rig, 5000, "431 not-started");
-	is_int(rig_stop(&rig, 10000), 0, "idemd ends with status 0");
+	is_int(rig_stop(&rig, 30000), 0, "idemd ends with status 0");
 	log_names_it(&rig);
 	rig_end(&rig);
 	return done();
