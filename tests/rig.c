@@ -19,7 +19,7 @@
 #include <time.h>
 #include <unistd.h>
 
-#define START_MS 20000
+#define START_MS 60000
 #define TURN_MS 5		/* between two looks at what we wait for */
 
 int64_t
@@ -96,7 +96,7 @@ void
 rig_end(struct rig *rig)
 {
 	if (rig->pid != 0)
-		rig_stop(rig, 5000);
+		rig_stop(rig, 20000);
 	if (rig->held != -1)
 		close(rig->held);
 	if (nftw(rig->folder, remove_one, 16, FTW_DEPTH | FTW_PHYS) == -1)
@@ -308,13 +308,18 @@ rig_start(struct rig *rig, const char *const *options)
 	return -1;
 }
 
+/* It stays to be reaped. */
 static bool
-await_end(struct rig *rig, int64_t wait_ms, int *status)
+await_end(struct rig *rig, int64_t wait_ms)
 {
 	int64_t until_ms = rig_now_ms() + wait_ms;
+	siginfo_t ended;
 
 	for (;;) {
-		if (waitpid(rig->pid, status, WNOHANG) == rig->pid)
+		ended.si_pid = 0;
+		if (waitid(P_PID, (id_t)rig->pid, &ended,
+		    WEXITED | WNOHANG | WNOWAIT) == 0 &&
+		    ended.si_pid == rig->pid)
 			return true;
 		if (rig_now_ms() >= until_ms)
 			return false;
@@ -330,11 +335,11 @@ rig_stop(struct rig *rig, int64_t wait_ms)
 	if (rig->pid == 0)
 		return -1;
 	kill(rig->pid, SIGTERM);
-	if (!await_end(rig, wait_ms, &status)) {
+	if (!await_end(rig, wait_ms))
 		kill(rig->pid, SIGKILL);
-		waitpid(rig->pid, &status, 0);
-	}
-	kill(-rig->pid, SIGKILL);	/* what it may have left behind */
+	/* What it may have left behind, while the number is still its own. */
+	kill(-rig->pid, SIGKILL);
+	waitpid(rig->pid, &status, 0);
 	rig->pid = 0;
 	return status;
 }
