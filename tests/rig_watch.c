@@ -13,7 +13,7 @@
 #include <unistd.h>
 
 #define TURN_NS 2000000
-#define LOG_MS 20000
+#define LOG_MS 60000
 
 #if defined(__has_feature)
 #if __has_feature(address_sanitizer) || __has_feature(thread_sanitizer)
@@ -43,6 +43,10 @@ find_lobbies(struct rig *rig, pid_t *lobby, unsigned workers)
 	unsigned worker, found = 0;
 	int keeper, pid;
 
+	/* Without a line that is still being written. */
+	if (log != NULL && (at = strrchr(log, '\n')) != NULL)
+		*at = '\0';
+	at = log;
 	while (at != NULL && (at = strstr(at, " worker=")) != NULL) {
 		if (sscanf(at, " worker=%u keeper=%d started lobby=%d",
 		    &worker, &keeper, &pid) == 3 && worker < workers) {
