@@ -112,23 +112,57 @@ redis_ask_close(struct redis_ask *a)
 	a->client = NULL;
 }
 
+static int
+ms_until(int64_t due_ms)
+{
+	int64_t left_ms = due_ms - redis_boot_ms();
+
+	return left_ms <= 0 ? 0 : left_ms < 20 ? (int)left_ms : 20;
+}
+
+/* Returns when the turn began. */
+static int64_t
+turn(struct redis_ask *a)
+{
+	struct pollfd p = { .fd = idem_redis_fd(a->client), .events = POLLIN };
+	int64_t begun_ms = redis_boot_ms();
+
+	(void)poll(&p, 1, ms_until(idem_redis_due_ms(a->client)));
+	idem_redis_poll(a->client);
+	return begun_ms;
+}
+
+static void
+answered(void *arg, const struct idem_redis_answer *answer)
+{
+	struct redis_ask *a = arg;
+
+	a->answered = true;
+	a->class = answer->class;
+	a->away = answer->away;
+	if (answer->class == IDEM_OK)
+		redis_text(answer->value, a->text, sizeof a->text);
+	else
+		snprintf(a->text, sizeof a->text, "%s", answer->error);
+}
+
 const char *
 redis_ask_this(struct redis_ask *a, int64_t limit_ms,
     struct idem_redis_command command)
 {
-	int64_t begin_ms = redis_boot_ms();
-	struct idem_redis_waited waited;
+	int64_t begin_ms = redis_boot_ms(), begun_ms;
 
 	command.deadline_ms = begin_ms + limit_ms;
-	idem_redis_wait(a->client, &command, &waited);
+	command.done = answered;
+	command.arg = a;
+	a->answered = a->late = false;
+	idem_redis_send(a->client, &command);
+	while (!a->answered) {
+		begun_ms = turn(a);
+		a->late = a->late || (!a->answered &&
+		    begun_ms > command.deadline_ms);
+	}
 	a->ms = redis_boot_ms() - begin_ms;
-	a->class = waited.class;
-	a->away = waited.away;
-	if (waited.class == IDEM_OK)
-		redis_text(waited.value, a->text, sizeof a->text);
-	else
-		snprintf(a->text, sizeof a->text, "%s", waited.error);
-	idem_redis_waited_free(&waited);
 	return a->text;
 }
 
@@ -161,27 +195,30 @@ redis_ask_script(struct redis_ask *a, int64_t limit_ms,
 		.key = args[1] });
 }
 
-static int
-ms_until(int64_t due_ms)
-{
-	int64_t left_ms = due_ms - redis_boot_ms();
-
-	return left_ms <= 0 ? 0 : left_ms < 20 ? (int)left_ms : 20;
-}
-
 bool
 redis_ask_turns(struct redis_ask *a, int64_t limit_ms, const bool *until)
 {
 	int64_t end_ms = redis_boot_ms() + limit_ms;
-	struct pollfd p = { .fd = idem_redis_fd(a->client), .events = POLLIN };
 
 	while (until == NULL || !*until) {
 		if (redis_boot_ms() >= end_ms)
 			return until == NULL;
-		(void)poll(&p, 1, ms_until(idem_redis_due_ms(a->client)));
-		idem_redis_poll(a->client);
+		turn(a);
 	}
 	return true;
+}
+
+bool
+redis_ask_begin(struct redis_ask *a, int64_t limit_ms)
+{
+	int64_t end_ms = redis_boot_ms() + limit_ms;
+
+	do
+		redis_ask(a, limit_ms, "a", "EXISTS", "a", NULL);
+	while ((a->class != IDEM_OK || idem_redis_away(a->client)) &&
+	    redis_boot_ms() < end_ms);
+	a->went = a->came = 0;
+	return a->class == IDEM_OK;
 }
 
 bool

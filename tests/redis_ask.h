@@ -23,6 +23,9 @@ struct redis_ask {
 	bool away;
 	char text[512];		/* as redis_rig_say's, or the error */
 	int64_t ms;		/* that it took */
+	bool answered;		/* private */
+	bool late;		/* a turn that began after its deadline did not
+				   answer it: no busy machine makes it so */
 
 	unsigned went, came;	/* as switched was told */
 	char why[256];
@@ -40,6 +43,11 @@ const char *redis_ask_script(struct redis_ask *, int64_t limit_ms,
 /* Any command; its done and deadline are set here. */
 const char *redis_ask_this(struct redis_ask *, int64_t limit_ms,
     struct idem_redis_command);
+
+/* Until it is connected and not away: a server that is held up while it greets
+   us may be so at first.  Nothing has been counted then.  False after
+   limit_ms. */
+bool redis_ask_begin(struct redis_ask *, int64_t limit_ms);
 
 /* Turns without a command of ours, while *until is not true; false after
    limit_ms.  NULL: for all of it. */

@@ -9,7 +9,7 @@
 #include <string.h>
 
 #define WORDS_MAX 16
-#define PATIENCE_MS 10000
+#define PATIENCE_MS 30000
 
 static int64_t
 now_ms(void)
@@ -71,6 +71,7 @@ told(void *arg, const struct idem_redis_wire_answer *a)
 	t->meaning = a->meaning;
 	t->sent_ms = a->sent_ms;
 	t->answered_ms = now_ms();
+	t->late = t->deadline_ms < t->desk->turned_ms;
 	if (a->value != NULL)
 		keep(t, a->value);
 	if (a->error != NULL)
@@ -117,14 +118,15 @@ redis_desk_send_after(struct redis_desk *d, struct redis_told *t,
 	struct idem_bytes args[WORDS_MAX];
 	char line[256];
 
-	*t = (struct redis_told){ .asked_ms = now_ms() };
+	*t = (struct redis_told){ .desk = d, .asked_ms = now_ms() };
+	t->deadline_ms = t->asked_ms + deadline_ms;
 	if (d->wire == NULL)
 		d->wire = idem_redis_wire_new(&d->options);
 	if (d->wire == NULL)
 		bail_out("no wire");
 	snprintf(line, sizeof line, "%s", words);
 	if (!idem_redis_wire_send(d->wire, args, split(line, args), before,
-	    t->asked_ms + deadline_ms, told, t))
+	    t->deadline_ms, told, t))
 		bail_out("not sent");
 }
 
@@ -159,6 +161,7 @@ redis_desk_turn(struct redis_desk *d, int64_t ms)
 		{ .fd = idem_redis_names_fd(d->names), .events = POLLIN }
 	};
 	short broken = POLLERR | POLLHUP;
+	int64_t begun_ms = now_ms();
 
 	if (poll(p, 2, wait_ms(d, ms)) < 0)
 		p[0].revents = p[1].revents = 0;
@@ -170,6 +173,7 @@ redis_desk_turn(struct redis_desk *d, int64_t ms)
 		    (p[0].revents & (POLLOUT | broken)) != 0);
 	if (idem_redis_wire_due_ms(d->wire) <= now_ms())
 		idem_redis_wire_due(d->wire);
+	d->turned_ms = begun_ms;
 }
 
 bool

@@ -8,7 +8,10 @@
  * One wire and who owns it: sends words, turns until they are answered, and
  * keeps what it was told.
  */
+struct redis_desk;
+
 struct redis_told {
+	const struct redis_desk *desk;
 	int answers;		/* must be 1 in the end */
 	struct idem_redis_meaning meaning;
 	bool has_value;
@@ -17,7 +20,9 @@ struct redis_told {
 	size_t len;		/* of the text, or members */
 	char text[128];		/* cut */
 	char error[256];	/* "": none */
-	int64_t asked_ms, sent_ms, answered_ms;
+	int64_t asked_ms, deadline_ms, sent_ms, answered_ms;
+	bool late;		/* a turn that began after its deadline did not
+				   answer it: no busy machine makes it so */
 };
 
 struct redis_desk {
@@ -28,6 +33,7 @@ struct redis_desk {
 	struct idem_redis_wire *wire;	/* NULL: made by the first command */
 	int fd;			/* -1: none */
 	bool want_write;
+	int64_t turned_ms;	/* when its last whole turn began */
 	int watches;		/* sockets that came */
 	char saw[128];		/* met: the replies, by their types */
 	const char *refuse;	/* what met says */
@@ -44,7 +50,7 @@ void redis_desk_send_after(struct redis_desk *, struct redis_told *,
     int64_t deadline_ms, const char *before, const char *words);
 /* One turn, of at most ms. */
 void redis_desk_turn(struct redis_desk *, int64_t ms);
-/* Turn until it is answered, or connected or not; false after 10 s. */
+/* Turn until it is answered, or connected or not; false after 30 s. */
 bool redis_desk_until(struct redis_desk *, const struct redis_told *);
 bool redis_desk_until_open(struct redis_desk *, bool open);
 /* Send, until, and how long it took. */

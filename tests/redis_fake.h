@@ -51,7 +51,7 @@ void redis_fake_unix(struct redis_fake *, int backlog);
 void redis_fake_tcp(struct redis_fake *, int backlog);
 void redis_fake_play(struct redis_fake *, const char *const *script);
 void redis_fake_release(struct redis_fake *);
-/* Until so many steps are done, 10 s at most. */
+/* Until so many steps are done, 30 s at most. */
 bool redis_fake_await(struct redis_fake *, int steps);
 /* At once.  True if all steps were done. */
 bool redis_fake_end(struct redis_fake *);

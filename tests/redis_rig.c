@@ -18,7 +18,7 @@
 #include <unistd.h>
 
 #define SERVER "/usr/bin/redis-server"
-#define START_MS 20000
+#define START_MS 60000
 #define SLOTS 16384u
 #define NODES_MAX 16u
 
@@ -369,7 +369,7 @@ start_node(struct redis_rig *r, const char *const *options)
 {
 	make_folder(r);
 	add_options(r, (const char *[]){ "--cluster-enabled", "yes",
-	    "--cluster-node-timeout", "2000", NULL });
+	    "--cluster-node-timeout", "20000", NULL });
 	add_options(r, options);
 	start(r, true);
 }

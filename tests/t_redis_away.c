@@ -4,9 +4,11 @@
 #include "chance.h"
 #include "tap.h"
 
+#include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 /*
  * The client with one real server that freezes, dies, and comes back: what is
@@ -14,17 +16,26 @@
  */
 #define LIMIT_MS 300
 #define PROBE_MS 300
-#define SLACK_MS 1000		/* of a busy machine */
-#define PATIENCE_MS 10000	/* where it is not reached */
-#define BACK_MS 5000		/* by probes */
+#define PATIENCE_MS 20000	/* where it is not reached */
+#define HUNDRED_MS 15000	/* for a hundred of 250 ms, if none waits */
 
 static void
-open_single(struct redis_ask *a, const char *url)
+open_with(struct redis_ask *a, const char *url, uint32_t timeout_ms)
 {
 	memset(a, 0, sizeof *a);
 	a->options.topology = IDEM_REDIS_SINGLE;
 	a->options.probe_ms = PROBE_MS;
+	a->options.timeout_ms = timeout_ms;
 	redis_ask_open(a, (const char *[]){ url }, 1);
+}
+
+/* And connected, where there is a server. */
+static void
+open_there(struct redis_ask *a, const char *url, uint32_t timeout_ms)
+{
+	open_with(a, url, timeout_ms);
+	if (!redis_ask_begin(a, PATIENCE_MS))
+		bail_out("no answer: %s", a->text);
 }
 
 static const char *
@@ -58,6 +69,18 @@ send_some(struct redis_ask *a, unsigned n, struct counted *c)
 			.done = count, .arg = c });
 }
 
+/* Again while nothing was heard in time; nothing else is right. */
+static const char *
+await_reply(struct redis_ask *a, const char *word, const char *value)
+{
+	int64_t end_ms = redis_boot_ms() + PATIENCE_MS;
+
+	do
+		redis_ask(a, PATIENCE_MS, "a", word, "a", value, NULL);
+	while (a->class != IDEM_OK && redis_boot_ms() < end_ms);
+	return a->text;
+}
+
 static bool
 await_answers(struct redis_ask *a, const struct counted *c, unsigned n)
 {
@@ -71,24 +94,25 @@ await_answers(struct redis_ask *a, const struct counted *c, unsigned n)
 static void
 frozen(struct redis_rig *redis)
 {
-	int64_t begin_ms, worst_ms = 0;
+	int64_t begin_ms;
 	struct redis_ask a;
-	int i, maybe = 0;
+	int i, maybe = 0, late = 0;
 
-	open_single(&a, redis->url);
-	get(&a);
+	open_there(&a, redis->url, 0);
 	redis_rig_freeze(redis);
-	for (i = 0; i < 5 && !idem_redis_away(a.client); i++) {
+	/* Three within a second: five are enough where nobody is held up. */
+	begin_ms = redis_boot_ms();
+	while (!idem_redis_away(a.client) &&
+	    redis_boot_ms() < begin_ms + PATIENCE_MS) {
 		redis_ask(&a, 250, "a", "SET", "a", "1", NULL);
 		maybe += a.class == IDEM_CLASS_MAYBE;
-		worst_ms = a.ms > worst_ms ? a.ms : worst_ms;
+		late += a.late;
 		note("%s: %s, %lld ms", redis_class_name(a.class), a.text,
 		    (long long)a.ms);
 	}
 	ok(maybe >= 1, "what was sent to a frozen server is maybe done "
 	    "[redis:3]");
-	ok(worst_ms < 250 + SLACK_MS, "its answer takes no longer than its "
-	    "deadline: %lld ms", (long long)worst_ms);
+	is_int(late, 0, "its answer takes no longer than its deadline");
 	ok(idem_redis_away(a.client) && a.went == 1,
 	    "after a few failures it is away, which is told once");
 	ok(strstr(a.why, redis->socket) != NULL, "with its name: %s", a.why);
@@ -97,17 +121,16 @@ frozen(struct redis_rig *redis)
 		redis_ask(&a, 250, "a", "SET", "a", "1", NULL);
 		maybe += a.class != IDEM_CLASS_REFUSED || !a.away;
 	}
-	ok(maybe == 0 && redis_boot_ms() - begin_ms < SLACK_MS,
+	ok(maybe == 0 && redis_boot_ms() - begin_ms < HUNDRED_MS,
 	    "then a hundred commands take no time");
 	redis_ask_turns(&a, 2 * PROBE_MS + 600, NULL);
 	ok(idem_redis_away(a.client) && a.went == 1 && a.came == 0,
 	    "probes find it still frozen");
 	redis_rig_thaw(redis);
-	ok(redis_ask_await(&a, BACK_MS, false),
+	ok(redis_ask_await(&a, PATIENCE_MS, false),
 	    "once it answers, a probe finds that without any command");
 	is_int(a.came, 1, "which is told once");
-	is(redis_ask(&a, LIMIT_MS, "a", "SET", "a", "2", NULL), "OK",
-	    "and commands go there again");
+	is(await_reply(&a, "SET", "2"), "OK", "and commands go there again");
 	redis_ask_close(&a);
 }
 
@@ -118,11 +141,11 @@ only_looked_at(struct redis_rig *redis)
 	int64_t begin_ms;
 	struct redis_ask a;
 
-	open_single(&a, redis->url);
-	get(&a);
+	open_there(&a, redis->url, 0);
 	redis_rig_freeze(redis);
 	begin_ms = redis_boot_ms();
-	while (!idem_redis_away(a.client) && redis_boot_ms() < begin_ms + 5000)
+	while (!idem_redis_away(a.client) &&
+	    redis_boot_ms() < begin_ms + PATIENCE_MS)
 		redis_ask(&a, 50, "a", "GET", "a", NULL);
 	ok(idem_redis_away(a.client), "a frozen server is also away for those "
 	    "who never wait long, after %lld ms",
@@ -131,7 +154,10 @@ only_looked_at(struct redis_rig *redis)
 	redis_ask_close(&a);
 }
 
-/* As when it forks to save: it was away for all of them, but only once. */
+/* As when it forks to save: it was away for all of them, but only once.  With a
+   second of silence for each failure there are never three in one. */
+#define PAUSE_MS 1000
+
 static void
 paused(struct redis_rig *redis)
 {
@@ -140,19 +166,18 @@ paused(struct redis_rig *redis)
 	struct redis_ask a;
 	int i;
 
-	open_single(&a, redis->url);
-	get(&a);
+	open_there(&a, redis->url, PAUSE_MS);
 	redis_rig_freeze(redis);
 	for (i = 0; i < 10; i++)
 		idem_redis_send(a.client, &(struct idem_redis_command){
 			.args = args, .args_len = 2, .key = args[1],
-			.deadline_ms = redis_boot_ms() + 250,
+			.deadline_ms = redis_boot_ms() + PAUSE_MS,
 			.done = count, .arg = &c });
 	ok(await_answers(&a, &c, 10) && c.ok == 0 &&
 	    !idem_redis_away(a.client),
 	    "a pause is one failure, however many have waited in it");
 	redis_rig_thaw(redis);
-	redis_ask(&a, PATIENCE_MS, "a", "GET", "a", NULL);
+	await_reply(&a, "GET", NULL);
 	ok(a.class == IDEM_OK && a.went == 0, "and is over with it");
 	redis_ask_close(&a);
 }
@@ -162,11 +187,10 @@ killed(struct redis_rig *redis)
 {
 	struct counted c = {0};
 	struct redis_ask a;
-	int64_t first_ms;
-	int i;
+	int64_t end_ms = redis_boot_ms() + 3 * PATIENCE_MS;
 
-	open_single(&a, redis->url);
-	redis_ask(&a, LIMIT_MS, "a", "SET", "a", "1", NULL);
+	open_there(&a, redis->url, 0);
+	await_reply(&a, "SET", "1");
 	redis_rig_freeze(redis);
 	send_some(&a, 10, &c);
 	redis_ask_turns(&a, 20, NULL);
@@ -176,39 +200,46 @@ killed(struct redis_rig *redis)
 	ok(!idem_redis_away(a.client),
 	    "a connection that breaks is one failure, whatever was on it");
 	get(&a);
-	first_ms = a.ms;
-	ok(a.class == IDEM_CLASS_REFUSED && first_ms < LIMIT_MS + SLACK_MS,
+	ok(a.class == IDEM_CLASS_REFUSED && !a.late,
 	    "a server that is not there refuses, within the deadline "
 	    "[redis:1]");
-	for (i = 0; i < 2 && !idem_redis_away(a.client); i++)
+	while (!idem_redis_away(a.client) && redis_boot_ms() < end_ms)
 		get(&a);
 	ok(idem_redis_away(a.client) && a.went == 1, "and is away soon");
-	get(&a);
-	ok(a.class == IDEM_CLASS_REFUSED && a.away && a.ms < LIMIT_MS,
+	redis_ask(&a, PATIENCE_MS, "a", "GET", "a", NULL);
+	ok(a.class == IDEM_CLASS_REFUSED && a.away && a.ms < PATIENCE_MS,
 	    "then it is not asked");
 	redis_rig_again(redis, true);
-	ok(redis_ask_await(&a, BACK_MS, false) && a.came == 1,
+	ok(redis_ask_await(&a, PATIENCE_MS, false) && a.came == 1,
 	    "a probe finds it after its restart");
-	is(get(&a), "(nil)",
+	is(await_reply(&a, "GET", NULL), "(nil)",
 	    "and what it has forgotten is nil, and no error [redis:31]");
 	redis_ask_close(&a);
 }
 
-/* Within the patience of one command. */
+/* Within the patience of one command.  A server would take its time to start
+   again; this one is there as soon as its name is. */
 static void
 restarted(struct redis_rig *redis)
 {
+	char name[REDIS_RIG_PATH], url[REDIS_RIG_PATH + 8];
 	struct counted c = {0};
 	struct redis_ask a;
 
-	open_single(&a, redis->url);
-	get(&a);
-	redis_rig_stop(redis);
+	snprintf(name, sizeof name, "%s/name", redis->folder);
+	snprintf(url, sizeof url, "unix:%s", name);
+	if (symlink("sock", name) == -1)
+		bail_out("%s: %s", name, strerror(errno));
+	open_there(&a, url, PATIENCE_MS);
+	unlink(name);
+	redis_rig_say(redis, "CLIENT", "KILL", "TYPE", "normal", NULL);
 	send_some(&a, 1, &c);
 	redis_ask_turns(&a, 10, NULL);
-	redis_rig_again(redis, true);
+	is_int(c.answers, 0, "a command to a server that has just gone waits");
+	if (symlink("sock", name) == -1)
+		bail_out("%s: %s", name, strerror(errno));
 	ok(await_answers(&a, &c, 1) && c.ok == 1 && a.went == 0,
-	    "a command waits for a short restart");
+	    "for a short restart");
 	redis_ask_close(&a);
 }
 
@@ -217,14 +248,14 @@ never_there(void)
 {
 	struct redis_ask a;
 
-	open_single(&a, "unix:/nonexistent/redis");
+	open_with(&a, "unix:/nonexistent/redis", 0);
 	get(&a);
-	ok(a.class == IDEM_CLASS_REFUSED && a.ms < LIMIT_MS + SLACK_MS,
+	ok(a.class == IDEM_CLASS_REFUSED && !a.late,
 	    "no socket: refused [redis:1]");
 	redis_ask_close(&a);
-	open_single(&a, "redis://127.0.0.1:1");
+	open_with(&a, "redis://127.0.0.1:1", 0);
 	get(&a);
-	ok(a.class == IDEM_CLASS_REFUSED && a.ms < LIMIT_MS + SLACK_MS,
+	ok(a.class == IDEM_CLASS_REFUSED && !a.late,
 	    "no listener: refused [redis:1]");
 	redis_ask_close(&a);
 }
