@@ -20,7 +20,7 @@
  * none for what is settled, one that is spare, and those of unknown keys.
  */
 #define HEAD "printf 'Content-Type: text/plain\\n\\n'\n"
-#define WAIT_MS 20000
+#define WAIT_MS 30000
 #define MOST 16
 
 struct found {
@@ -115,7 +115,7 @@ check_note(const struct found *f)
 	is(n->what, "POST /o", "what was asked");
 	ok(n->store[0] != '\0', "who permitted it: %s", n->store);
 	is_int(n->lease_ms, 60000, "its lease");
-	is_int(n->limit_ms, 9000, "its limit");
+	is_int(n->limit_ms, 90000, "its limit");
 	is_int(n->keep_ms, 86400000, "how long its answer is kept");
 	ok(!f->e.ended, "and no end of it");
 }
@@ -177,15 +177,51 @@ test_end(struct rig *rig, int unknown)
 	is_int(look(rig, true, NULL), unknown, "but not the unknown ones");
 }
 
+static void
+start_shared(struct rig *rig, const struct redis_rig *redis)
+{
+	char text[1024];
+
+	snprintf(text, sizeof text, "workers = 1\n"
+	    "shared = redis { url = '%s', timeout = '4s', budget = '3s' }\n"
+	    "route { path = '/**', arbiter = 'redis',\n"
+	    "    program = cgi { '%s/p' } }\n", redis->url, rig->folder);
+	rig_file(rig, "idem.conf", text);
+	ask_start(rig, (const char *[]){ "--config", rig_at(rig, "idem.conf"),
+	    NULL });
+}
+
+/* Is its note seen when it is nobody's any more, and has not gone? */
+static bool
+leave_ghost(struct rig *rig, struct redis_rig *redis, int number)
+{
+	int64_t until_ms = rig_now_ms() + WAIT_MS;
+	struct rig_request asked = request;
+	struct found f = { .e.lock = IDEM_RUN_HELD };
+	char key[32];
+
+	snprintf(key, sizeof key, "ghost-%d", number);
+	asked.key = key;
+	redis_rig_freeze(redis);
+	ask(rig, &asked, "503 not-started", "one that it does not answer");
+	redis_rig_thaw(redis);
+	while (look(rig, false, &f) == 1 && f.e.lock == IDEM_RUN_HELD &&
+	    rig_now_ms() < until_ms)
+		usleep(5000);
+	return f.e.lock == IDEM_RUN_FREE &&
+	    f.e.note.state == IDEM_NOTE_CLAIMING;
+}
+
 /* A claim of which nothing was heard, and then its release; but a server that
-   several share may yet hear of the claim by another way. */
+   several share may yet hear of the claim by another way.  It stays for some
+   seconds, which we may miss where they are short for us. */
 static void
 test_ghost(void)
 {
 	struct redis_rig redis;
-	int64_t until_ms;
-	struct found f;
+	bool seen = false;
 	struct rig rig;
+	int i;
 
 	if (redis_rig_missing() != NULL) {
 		skip(redis_rig_missing(), "claims whose answer is lost");
@@ -194,20 +230,13 @@ test_ghost(void)
 	redis_rig_start(&redis, NULL);
 	rig_open(&rig);
 	rig_program(&rig, "p", COUNT HEAD);
-	ask_start(&rig, (const char *[]){ "--workers", "1", "--limit", "9s",
-	    "--arbiter", "redis", "--shared", redis.url, "--",
-	    rig_at(&rig, "p"), NULL });
+	start_shared(&rig, &redis);
 	ask(&rig, &next, "200 stored", "a run by Redis");
-	redis_rig_freeze(&redis);
-	ask(&rig, &request, "503 not-started", "one that it does not answer");
-	redis_rig_thaw(&redis);
-	until_ms = rig_now_ms() + WAIT_MS;
-	while (look(&rig, false, &f) == 1 && f.e.lock == IDEM_RUN_HELD &&
-	    rig_now_ms() < until_ms)
-		usleep(5000);
-	ok(f.e.lock == IDEM_RUN_FREE && f.e.note.state == IDEM_NOTE_CLAIMING,
-	    "released, it is left to who settles for a while");
-	ok(await(&rig, false, 0), "and then goes");
+	for (i = 0; i < 5 && !seen; i++) {
+		seen = leave_ghost(&rig, &redis, i);
+		ok(await(&rig, false, 0), "its note goes");
+	}
+	ok(seen, "but not before it was left to who settles for a while");
 	test_end(&rig, 0);
 	rig_end(&rig);
 	redis_rig_end(&redis);
@@ -241,7 +270,8 @@ static const struct row {
 	{ "without an answer", COUNT, "502 unknown", IDEM_WHY_EXIT, 0 },
 	{ "with an exit status", COUNT HEAD "exit 3\n", "502 unknown",
 	  IDEM_WHY_EXIT, 3 },
-	{ "over its limit", COUNT "exec sleep 20\n", "504 unknown",
+	/* Where the limit is short; those above may be slow to begin. */
+	{ "over its limit", COUNT "exec sleep 60\n", "504 unknown",
 	  IDEM_WHY_LIMIT, 0 },
 };
 #define ROWS (sizeof rows / sizeof *rows)
@@ -349,8 +379,8 @@ test_no_folder(void)
 	ask(&rig, &request, "503 not-started",
 	    "what cannot be noted is not run");
 	is_int(starts(&rig), 0, "indeed");
-	is_int(ask_logged(&rig, "note=not-made error=\"the run folder is gone: "
-	    "restart idemd"), 1, "the log says why, and what to do");
+	ok(ask_await_logged(&rig, "note=not-made error=\"the run folder is "
+	    "gone: restart idemd", 1), "the log says why, and what to do");
 	ask(&rig, &(struct rig_request){ .method = "POST", .path = "/o" },
 	    "200", "without a key nothing is noted");
 	rig_stop(&rig, WAIT_MS);
@@ -403,7 +433,7 @@ main(void)
 
 	rig_open(&rig);
 	rig_program(&rig, "p", HEAD);
-	ask_start(&rig, (const char *[]){ "--workers", "1", "--limit", "9s",
+	ask_start(&rig, (const char *[]){ "--workers", "1", "--limit", "90s",
 	    "--", rig_at(&rig, "p"), NULL });
 	test_runs(&rig, "spooled");
 	test_spare(&rig);
@@ -412,7 +442,7 @@ main(void)
 
 	rig_open(&rig);
 	rig_program(&rig, "p", HEAD);
-	ask_start(&rig, (const char *[]){ "--workers", "1", "--limit", "9s",
+	ask_start(&rig, (const char *[]){ "--workers", "1", "--limit", "90s",
 	    "--no-spool", "--", rig_at(&rig, "p"), NULL });
 	test_runs(&rig, "not spooled");
 	test_end(&rig, 0);
@@ -422,8 +452,16 @@ main(void)
 	rig_program(&rig, "p", HEAD);
 	ask_start(&rig, (const char *[]){ "--workers", "1", "--limit", "1s",
 	    "--grace", "1s", "--", rig_at(&rig, "p"), NULL });
+	test_unknown(&rig, &rows[ROWS - 1]);
+	test_end(&rig, 0);
+	rig_end(&rig);
+
+	rig_open(&rig);
+	rig_program(&rig, "p", HEAD);
+	ask_start(&rig, (const char *[]){ "--workers", "1", "--limit", "90s",
+	    "--grace", "1s", "--", rig_at(&rig, "p"), NULL });
 	test_not_started(&rig);
-	for (i = 0; i < ROWS; i++)
+	for (i = 0; i < ROWS - 1; i++)
 		test_unknown(&rig, &rows[i]);
 	test_keeper(&rig);
 	test_end(&rig, 1);
