@@ -12,18 +12,17 @@
 #include <unistd.h>
 
 /* The client with one real server that is there, and what it says. */
-#define LIMIT_MS 2000
+#define LIMIT_MS 20000		/* not reached */
 #define PROBE_MS 300
-#define SLACK_MS 1000		/* of a busy machine */
-#define PATIENCE_MS 10000	/* where it is not reached */
-#define BACK_MS 5000		/* by probes */
+#define PATIENCE_MS 20000	/* where it is not reached */
 
 static const struct idem_redis_script set_it = {
 	.text = { "return redis.call('SET', KEYS[1], ARGV[1])", 42 },
 	.sha1 = "d8f2fad9f8e86a53d2a6ebd960b33c4972cacc37"
 };
 
-/* A server that says nothing for less than timeout_ms is not away. */
+/* A server that says nothing for less than timeout_ms is not away.  Here it is
+   only away where it says so, however long it is held up. */
 static void
 open_with(struct redis_ask *a, const char *url, uint32_t timeout_ms)
 {
@@ -37,7 +36,7 @@ open_with(struct redis_ask *a, const char *url, uint32_t timeout_ms)
 static void
 open_single(struct redis_ask *a, const char *url)
 {
-	open_with(a, url, 0);
+	open_with(a, url, PATIENCE_MS);
 }
 
 static const char *
@@ -203,32 +202,42 @@ idle(struct redis_rig *redis)
 	redis_ask_close(&a);
 }
 
+/* So much later than ours, but for a second and the way there and back. */
+static bool
+is_ahead(struct redis_ask *a, int64_t by_ms, int64_t trip_ms)
+{
+	int64_t before_ms = idem_wall_ms(&idem_clock_real) + by_ms, ms;
+
+	return idem_redis_now(a->client, (struct idem_bytes){0}, &ms) &&
+	    ms > before_ms - 1000 - trip_ms &&
+	    ms < idem_wall_ms(&idem_clock_real) + by_ms + 1000 + trip_ms;
+}
+
 static void
 clock_of_it(struct redis_rig *redis)
 {
 	struct idem_bytes none = {0};
 	struct redis_ask a;
-	int64_t ms, now_ms, wall_ms;
+	int64_t ms;
 
 	open_single(&a, redis->url);
 	ok(!idem_redis_now(a.client, none, &ms),
 	    "before anything is heard its clock is not known");
 	get(&a);
-	wall_ms = idem_wall_ms(&idem_clock_real);
-	ok(idem_redis_now(a.client, none, &ms) && llabs(ms - wall_ms) < 1000,
-	    "its clock is known from the first answer on");
-	now_ms = redis_boot_ms();
-	idem_redis_heard(a.client, none, now_ms - 6000, wall_ms - 3000 + 2500);
-	ok(idem_redis_now(a.client, none, &ms) && llabs(ms - wall_ms) < 1000,
-	    "a longer trip does not know better");
-	idem_redis_heard(a.client, none, redis_boot_ms(), wall_ms + 60000);
-	ok(idem_redis_now(a.client, none, &ms) &&
-	    llabs(ms - wall_ms - 60000) < 1000,
-	    "a clock that was set is followed [redis:33]");
+	ok(is_ahead(&a, 0, a.ms), "its clock is known from the first answer "
+	    "on");
+	idem_redis_heard(a.client, none, redis_boot_ms() - 60000 - a.ms,
+	    idem_wall_ms(&idem_clock_real) - 500);
+	ok(is_ahead(&a, 0, a.ms), "a longer trip does not know better");
+	idem_redis_heard(a.client, none, redis_boot_ms(),
+	    idem_wall_ms(&idem_clock_real) + 600000);
+	ok(is_ahead(&a, 600000, 0), "a clock that was set is followed "
+	    "[redis:33]");
 	idem_redis_heard(a.client, none, redis_boot_ms() + 1000, 5);
 	idem_redis_heard(a.client, none, redis_boot_ms(), -5);
-	ok(idem_redis_now(a.client, none, &ms) && ms > wall_ms,
-	    "what cannot be is not believed");
+	ok(idem_redis_now(a.client, none, &ms) &&
+	    ms > idem_wall_ms(&idem_clock_real), "what cannot be is not "
+	    "believed");
 	redis_ask_close(&a);
 }
 
@@ -386,16 +395,18 @@ busy(struct redis_rig *redis)
 	redis_ask_close(&slow);
 }
 
-/* Slowly, until it is told to be quick. */
+/* Slowly, until it is told to be quick; values that are long in its file let it
+   look at us after each of them. */
 static void
 loading(struct redis_rig *redis)
 {
 	struct redis_ask reload, a;
 	struct counted c = {0}, again = {0};
 
-	redis_rig_say(redis, "DEBUG", "POPULATE", "4000", NULL);
-	redis_rig_say(redis, "CONFIG", "SET", "key-load-delay", "1000",
-	    "loading-process-events-interval-bytes", "1024", NULL);
+	redis_rig_say(redis, "DEBUG", "POPULATE", "4000", "k", "1000", NULL);
+	redis_rig_say(redis, "CONFIG", "SET", "key-load-delay", "10000",
+	    "loading-process-events-interval-bytes", "1024", "rdbcompression",
+	    "no", NULL);
 	open_single(&reload, redis->url);
 	open_with(&a, redis->url, PATIENCE_MS);
 	get(&a);
@@ -445,7 +456,7 @@ demoted(struct redis_rig *redis)
 	ok(a.class == IDEM_CLASS_REFUSED,
 	    "nor one that has lost its master [redis:10]");
 	redis_rig_say(redis, "REPLICAOF", "NO", "ONE", NULL);
-	ok(redis_ask_await(&a, BACK_MS, false) &&
+	ok(redis_ask_await(&a, PATIENCE_MS, false) &&
 	    strcmp(get(&a), "(nil)") == 0, "once promoted it is used again");
 	redis_ask_close(&a);
 }
@@ -459,12 +470,12 @@ crowded(struct redis_rig *redis)
 	open_single(&a, redis->url);
 	open_single(&b, redis->url);
 	get(&a);
-	get(&b);
+	redis_ask(&b, 2000, "a", "GET", "a", NULL);
 	ok(a.class == IDEM_OK && b.class == IDEM_CLASS_REFUSED &&
 	    strstr(b.text, "max number of clients") != NULL,
 	    "a server that is full of clients refuses [redis:28]");
 	redis_ask_close(&a);
-	ok(redis_ask_await(&b, BACK_MS, false) &&
+	ok(redis_ask_await(&b, PATIENCE_MS, false) &&
 	    strcmp(get(&b), "(nil)") == 0, "with room again it does not");
 	redis_ask_close(&b);
 	redis_rig_say(redis, "CONFIG", "SET", "maxclients", "1000", NULL);
@@ -506,9 +517,9 @@ paused(struct redis_rig *redis)
 
 	open_single(&a, redis->url);
 	get(&a);
-	redis_rig_say(redis, "CLIENT", "PAUSE", "10000", "WRITE", NULL);
+	redis_rig_say(redis, "CLIENT", "PAUSE", "60000", "WRITE", NULL);
 	redis_ask(&a, 150, "a", "SET", "a", "late", NULL);
-	ok(a.class == IDEM_CLASS_MAYBE && a.ms < 150 + SLACK_MS,
+	ok(a.class == IDEM_CLASS_MAYBE && !a.late,
 	    "a write that a server holds back may yet come [redis:27]");
 	redis_ask_close(&a);
 	redis_rig_say(redis, "CLIENT", "UNPAUSE", NULL);

@@ -20,7 +20,7 @@
  * Names to addresses.  The resolver is ours: "10.0.0.1+10.0.0.2" has these two
  * addresses, "none" has none, "stuck" waits until the test is over.
  */
-#define PATIENCE_MS 10000
+#define PATIENCE_MS 30000
 
 static atomic_int asked, ended, masked;
 static int over[2];
@@ -262,7 +262,7 @@ stuck(void)
 			    &why) == IDEM_REDIS_NAME_ASKED;
 		}
 	is_int(waits, 60, "who asks a dead resolver is not held up");
-	for (i = 0; asked < (int)IDEM_REDIS_NAMES_ASKED && i < 1000; i++)
+	for (i = 0; asked < (int)IDEM_REDIS_NAMES_ASKED && i < PATIENCE_MS; i++)
 		nanosleep(&moment, NULL);
 	is_int(asked, IDEM_REDIS_NAMES_ASKED,
 	    "threads that wait for it are few");

@@ -6,6 +6,7 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <poll.h>
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -16,7 +17,7 @@
 
 /* A connection's life: what goes with it, what outlives it, and what it never
    does to its process. */
-#define DEADLINE_MS 5000	/* never reached */
+#define DEADLINE_MS 20000	/* never reached */
 
 static void
 begin(struct redis_fake *f, struct redis_desk *d, bool tcp,
@@ -25,6 +26,26 @@ begin(struct redis_fake *f, struct redis_desk *d, bool tcp,
 	(tcp ? redis_fake_tcp : redis_fake_unix)(f, 5);
 	redis_fake_play(f, script);
 	redis_desk_open(d, f->url, NULL);
+}
+
+/* Turns until the server has done so many of its steps. */
+static void
+turn_until(struct redis_desk *d, struct redis_fake *f, int steps)
+{
+	int turns;
+
+	for (turns = 0; f->steps < steps && turns < 3000; turns++)
+		redis_desk_turn(d, 10);
+}
+
+/* Until the peer's end is here, of which nothing is read. */
+static void
+await_end(int fd)
+{
+	struct pollfd p = { .fd = fd, .events = POLLRDHUP };
+
+	if (poll(&p, 1, DEADLINE_MS) != 1)
+		bail_out("the connection does not end");
 }
 
 static void
@@ -116,7 +137,8 @@ on_pipe(int number)
 static void
 no_sigpipe(bool tcp)
 {
-	const char *const script[] = { "accept", "expect 1", "close", NULL };
+	const char *const script[] = { "accept", "expect 1", "hold", "close",
+		NULL };
 	struct sigaction action = { .sa_handler = on_pipe }, before;
 	struct redis_fake f;
 	struct redis_desk d;
@@ -133,9 +155,9 @@ no_sigpipe(bool tcp)
 	is_int(pipes, 1, "a signal tells of a pipe that nobody reads");
 	begin(&f, &d, tcp, script);
 	redis_desk_send(&d, &t[0], DEADLINE_MS, "GET a");
-	redis_desk_turn(&d, 0);
-	redis_desk_turn(&d, 0);
-	redis_fake_await(&f, 3);
+	turn_until(&d, &f, 2);
+	redis_fake_release(&f);
+	redis_fake_await(&f, 4);
 	/* Not read, so that we do not know. */
 	for (i = 1; i < 4; i++) {
 		redis_desk_send(&d, &t[i], DEADLINE_MS, "GET b");
@@ -216,6 +238,7 @@ closed_while_idle(bool seen)
 	redis_desk_ask(&d, &t, DEADLINE_MS, "GET a");
 	redis_fake_release(&f);
 	redis_fake_await(&f, 5);
+	await_end(d.fd);
 	if (seen)
 		redis_desk_until_open(&d, false);
 	redis_desk_send(&d, &t, DEADLINE_MS, "GET b");
@@ -384,8 +407,7 @@ freed(void)
 
 	PLAY(&f, &d, "expect 1", "left");
 	redis_desk_send(&d, &sent, DEADLINE_MS, "GET a");
-	redis_desk_turn(&d, 0);
-	redis_fake_await(&f, 2);
+	turn_until(&d, &f, 2);
 	redis_desk_send(&d, &unsent, DEADLINE_MS, "GET b");
 	redis_desk_close(&d);
 	ok(sent.answers == 1 && sent.meaning.class == IDEM_CLASS_MAYBE &&
