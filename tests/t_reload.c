@@ -65,7 +65,7 @@ post(struct rig *rig, const char *path, const char *key, const char *want,
 static void
 await_covered(struct rig *rig, const char *path, bool covered)
 {
-	int64_t until_ms = rig_now_ms() + 20000;
+	int64_t until_ms = rig_now_ms() + 60000;
 	struct rig_answer answer;
 	const char *want = covered ? "stored" : "ignored";
 	int in_a_row = 0, i;
@@ -233,7 +233,7 @@ test_load(void)
 	const char *options[] = { "--accept-rekey", "--config", NULL, NULL };
 	struct load load = { 0 };
 	struct rig_many many = {
-		.connections_max = 8, .limit_ms = 120000, .next = load_next,
+		.connections_max = 8, .limit_ms = 300000, .next = load_next,
 		.answered = load_answered, .turn = load_turn, .arg = &load
 	};
 	struct rig rig;

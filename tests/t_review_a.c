@@ -50,7 +50,7 @@ begin(struct rig *rig, const char *text)
 static void
 end(struct rig *rig)
 {
-	is_int(rig_stop(rig, 10000), 0, "idemd ends with status 0");
+	is_int(rig_stop(rig, 30000), 0, "idemd ends with status 0");
 	rig_end(rig);
 }
 
@@ -100,12 +100,12 @@ test_refused_without_end(void)
 
 	begin(&rig, "route { path = '/p/**', "
 	    "program = cgi { folder .. 'order' } }\n");
-	rig.request_ms = 5000;
 	for (i = 0; i < sizeof rows / sizeof *rows; i++) {
 		out = (struct idem_buf){ 0 };
 		fcgi_words(&out, rows[i][1]);
 		fd = rig_connect(&rig);
-		if (fd == -1 || rig_send(fd, idem_buf_bytes(&out), 0, 5000))
+		if (fd == -1 || rig_send(fd, idem_buf_bytes(&out), 0,
+		    rig.request_ms) == -1)
 			bail_out("not sent");
 		idem_buf_free(&out);
 		ask_end(&rig, fd, &answer);
@@ -151,7 +151,7 @@ test_flood(struct rig *rig)
 	holds_worker(rig, &worker);
 	fd = ask_begin(rig, &(struct rig_request){
 	    .method = "POST", .path = "/flood", .key = "f" });
-	ok(rig_await_lines(rig, "flooded", 1, 40000), "a program that floods "
+	ok(rig_await_lines(rig, "flooded", 1, 120000), "a program that floods "
 	    "standard error goes on while nobody reads");
 	ok(holds_status_kb(worker.lobby, "VmHWM") < FLOOD_KB_MAX,
 	    "and its worker does not keep what was said");
@@ -208,7 +208,7 @@ rewrite(struct rig *rig, const char *text)
 static bool
 await_covered(struct rig *rig, const char *path)
 {
-	int64_t until_ms = rig_now_ms() + 10000;
+	int64_t until_ms = rig_now_ms() + 60000;
 	struct rig_answer answer;
 	bool covered = false;
 	char key[32];

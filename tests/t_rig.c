@@ -107,7 +107,7 @@ answer_one(int fd, struct asked *asked)
 		idem_fcgi_end_write(&out, asked->id, 3,
 		    IDEM_FCGI_REQUEST_COMPLETE);
 	}
-	rig_send(fd, idem_buf_bytes(&out), 0, 5000);
+	rig_send(fd, idem_buf_bytes(&out), 0, 30000);
 	idem_buf_free(&out);
 	idem_buf_free(&text);
 }
@@ -219,9 +219,9 @@ in_pieces(struct rig *rig)
 
 	rig_request_write(&out, 7, &(struct rig_request){ .path = "/bits",
 	    .body = idem_bytes_text("abcdefgh") });
-	is_int(rig_send(fd, idem_buf_bytes(&out), 1, 5000), 0,
+	is_int(rig_send(fd, idem_buf_bytes(&out), 1, 30000), 0,
 	    "a request can be sent byte by byte");
-	is_int(rig_receive(fd, 7, (struct idem_bytes){ 0 }, 5000, &answer), 0,
+	is_int(rig_receive(fd, 7, (struct idem_bytes){ 0 }, 30000, &answer), 0,
 	    "and is answered");
 	is_bytes(answer.body.at, answer.body.len, "/bits  8\n", 9, "as whole");
 	rig_answer_free(&answer);
@@ -279,7 +279,7 @@ static void
 many(struct rig *rig)
 {
 	static struct tally tally;
-	struct rig_many all = { .connections_max = 500, .limit_ms = 60000,
+	struct rig_many all = { .connections_max = 500, .limit_ms = 300000,
 		.next = many_next, .answered = many_answered,
 		.turn = many_turn, .arg = &tally };
 
@@ -296,7 +296,7 @@ static void
 many_refused(struct rig *rig)
 {
 	static struct tally tally;
-	struct rig_many all = { .connections_max = 50, .limit_ms = 60000,
+	struct rig_many all = { .connections_max = 50, .limit_ms = 300000,
 		.next = many_next, .answered = many_answered, .arg = &tally };
 
 	tally = (struct tally){ 0 };
@@ -327,7 +327,7 @@ static void
 many_late(struct rig *rig)
 {
 	int answered = 0;
-	struct rig_many all = { .connections_max = 10, .limit_ms = 100,
+	struct rig_many all = { .connections_max = 10, .limit_ms = 2000,
 		.next = endless_next, .answered = count, .arg = &answered };
 
 	is_int(rig_many(rig, &all), -1, "many that never end are given up");
@@ -366,7 +366,7 @@ process(struct rig *rig)
 	for (i = 0; i < n; i++)
 		found = found || children[i] == rig->pid;
 	ok(found, "the daemon is found among our children");
-	status = rig_stop(rig, 5000);
+	status = rig_stop(rig, 30000);
 	ok(WIFSIGNALED(status) && WTERMSIG(status) == SIGTERM,
 	    "it is asked to end");
 	ok(rig_start(rig, (const char *[]){ "stubborn", NULL }) == 0,

@@ -203,7 +203,7 @@ all(struct rig *rig, const char *root)
 	}
 	odd_names(rig);
 	is_int(starts(rig) - before, runs, "nothing else was started");
-	is_int(rig_stop(rig, 10000), 0, "idemd ends with status 0");
+	is_int(rig_stop(rig, 30000), 0, "idemd ends with status 0");
 	log_names(rig, "outside/order", "not below root");
 	log_names(rig, "root/none", "there is no such file");
 	remove(rig->ledger);	/* the next idemd knows nothing of these keys */

@@ -14,6 +14,7 @@
 #include <sys/file.h>
 #include <sys/stat.h>
 #include <sys/wait.h>
+#include <time.h>
 #include <unistd.h>
 
 #define LEASE 60000
@@ -384,11 +385,15 @@ test_heir(int folder)
 	close(ends[1]);
 }
 
+#define LOOKS 100000
+#define LOOK_S 60		/* at most, for one that is there */
+
 /* Never seen unlocked: one makes and removes, another looks all the time. */
 static void
 test_never_free(int folder)
 {
 	int stop[2], i, fd, status = -1, seen_free = 0, held = 0;
+	time_t until = time(NULL) + LOOK_S;
 	enum idem_lock_state state;
 	char byte;
 	pid_t pid;
@@ -407,7 +412,7 @@ test_never_free(int folder)
 		}
 		_exit(0);
 	}
-	for (i = 0; i < 1000000 && (i < 100000 || held < 200); i++) {
+	for (i = 0; i < LOOKS || (held < 200 && time(NULL) < until); i++) {
 		state = state_of(folder, &owner);
 		seen_free += state == IDEM_LOCK_FREE;
 		held += state == IDEM_LOCK_HELD;
