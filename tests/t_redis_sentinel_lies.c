@@ -13,7 +13,9 @@
  */
 #define NAME "orders"
 #define LIARS 2
-#define SOON_MS 3000		/* each lie may cost a time-out, or two */
+#define SILENT_MS 1000		/* never three failures within a second */
+#define LIMIT_MS 40000
+#define SOON_MS 20000		/* each lie may cost a time-out, or two */
 
 #define PORT "%d"		/* of the replica */
 #define ADDRESS(host, port) "say *2\r\n" host port
@@ -76,7 +78,7 @@ lie(const char *says, const char *what, int replica, const char *truth)
 	const char *urls[LIARS + 1] = { NULL, NULL, truth };
 	struct redis_fake liar[LIARS];
 	struct redis_ask a = { .options = { .topology = IDEM_REDIS_SENTINEL,
-		.master = NAME } };
+		.master = NAME, .timeout_ms = SILENT_MS } };
 	struct script script;
 	size_t i;
 
@@ -87,7 +89,7 @@ lie(const char *says, const char *what, int replica, const char *truth)
 		urls[i] = liar[i].url;
 	}
 	redis_ask_open(&a, urls, LIARS + 1);
-	redis_ask(&a, 5000, "k", "SET", "k", what, NULL);
+	redis_ask(&a, LIMIT_MS, "k", "SET", "k", what, NULL);
 	ok(a.class == IDEM_OK && a.ms < SOON_MS && a.went == 0,
 	    "told %s by two of three, it finds the master: %lld ms", what,
 	    (long long)a.ms);
@@ -101,7 +103,7 @@ static void
 names_itself(const char *truth)
 {
 	struct redis_ask a = { .options = { .topology = IDEM_REDIS_SENTINEL,
-		.master = NAME } };
+		.master = NAME, .timeout_ms = SILENT_MS } };
 	struct redis_fake liar;
 	char says[64];
 	const char *script[] = { "accept", "expect 1", says, "accept",
@@ -112,7 +114,7 @@ names_itself(const char *truth)
 	    liar.port);
 	redis_fake_play(&liar, script);
 	redis_ask_open(&a, (const char *[]){ liar.url, truth }, 2);
-	redis_ask(&a, 5000, "k", "SET", "k", "1", NULL);
+	redis_ask(&a, LIMIT_MS, "k", "SET", "k", "1", NULL);
 	ok(a.class == IDEM_OK && a.ms < SOON_MS,
 	    "one that names itself does not hide the master: %lld ms",
 	    (long long)a.ms);
@@ -125,7 +127,7 @@ static void
 names_a_dead_one(struct redis_rig *old, const char *truth)
 {
 	struct redis_ask a = { .options = { .topology = IDEM_REDIS_SENTINEL,
-		.master = NAME } };
+		.master = NAME, .timeout_ms = SILENT_MS } };
 	struct redis_fake liar;
 	char says[64];
 
@@ -136,7 +138,7 @@ names_a_dead_one(struct redis_rig *old, const char *truth)
 	    NULL });
 	redis_rig_freeze(old);
 	redis_ask_open(&a, (const char *[]){ liar.url, truth }, 2);
-	redis_ask(&a, 5000, "k", "SET", "k", "1", NULL);
+	redis_ask(&a, LIMIT_MS, "k", "SET", "k", "1", NULL);
 	ok(a.class == IDEM_OK && a.ms < SOON_MS,
 	    "one that names a frozen master does not hide the one that lives: "
 	    "%lld ms", (long long)a.ms);
