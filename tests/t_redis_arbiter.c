@@ -17,16 +17,16 @@
 static struct redis_rig redis;
 static struct rig rigs[2];
 
-#define SOON_MS 3000		/* far more than any pause */
-#define FROZEN_MS 8000		/* far more than the budget, and less than
+#define SOON_MS 20000		/* far more than any pause */
+#define FROZEN_MS 40000		/* far more than the budget, and less than
 				   the silence that is borne */
 
 static const char conf[] =
     "workers = 2\n"
     "run = '%s/run'\n"
     "local_cache = %s\n"
-    "shared = redis { url = '%s', probe = '1s', timeout = '20s',\n"
-    "    budget = '1500ms' }\n"
+    "shared = redis { url = '%s', probe = '1s', timeout = '60s',\n"
+    "    budget = '6s' }\n"
     "route { path = '/**', arbiter = 'redis', scope = { name = 'all' },\n"
     "    %s program = cgi { '%s/order' } }\n";
 
@@ -210,7 +210,7 @@ static bool
 await_served(struct rig *rig, const char *key)
 {
 	struct rig_answer answer;
-	int64_t until_ms = rig_now_ms() + 20000;
+	int64_t until_ms = rig_now_ms() + 60000;
 	int status;
 
 	do {
@@ -249,7 +249,7 @@ test_frozen(void)
 	is_int(starts(&rigs[0]), before + 1, "only the one without has run");
 	redis_rig_thaw(&redis);
 	/* What we sent it runs now, after its time. */
-	ok(redis_rig_await(&redis, 5000, "PONG", "PING", NULL),
+	ok(redis_rig_await(&redis, 20000, "PONG", "PING", NULL),
 	    "it thaws, and runs what it was sent");
 	is_int(starts(&rigs[0]), before + 1,
 	    "its late execution starts nothing [race:7 redis:3]");
@@ -293,8 +293,8 @@ main(void)
 	test_round_trips();
 	test_frozen();
 	test_killed();
-	rig_stop(&rigs[0], 10000);
-	start_with(&rigs[0], "{ age = '60s' }", "");
+	rig_stop(&rigs[0], 30000);
+	start_with(&rigs[0], "{ age = '600s' }", "");
 	test_memory();
 	for (i = 2; i-- > 0; )
 		rig_end(&rigs[i]);

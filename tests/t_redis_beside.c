@@ -17,15 +17,15 @@
 static struct redis_rig redis;
 static struct rig rig, other;
 
-#define LOOK_MS 1000
-#define SLACK_MS 3000		/* of a busy machine */
+#define LOOK_MS 4000
+#define SLACK_MS 20000		/* of a busy machine; less than the time-out */
 
 static const char conf[] =
     "workers = 1\n"
     "local_cache = 'none'\n"
     "ledger = sqlite { path = '%s/ledger.db', create = true }\n"
-    "cache = redis { url = '%s', probe = '500ms', look = '1s',\n"
-    "    timeout = '10s' }\n"
+    "cache = redis { url = '%s', probe = '500ms', look = '4s',\n"
+    "    timeout = '60s' }\n"
     "route { path = '/**', program = cgi { '%s/order' } }\n";
 
 static const char program[] = "#!/bin/sh\n"
@@ -164,11 +164,11 @@ main(void)
 	test_forgotten();
 	test_away();
 	redis_rig_say(&redis, "DEL", "idem:ledger", NULL);
-	rig_stop(&rig, 10000);
+	rig_stop(&rig, 30000);
 	ask_start(&rig, (const char *[]){ "--config",
 	    rig_at(&rig, "idem.conf"), NULL });
 	send_key(&rig, "a1", "201 replayed", "after a restart");
-	ok(strlen(redis_rig_say(&redis, "GET", "idem:ledger", NULL)) == 16,
+	ok(redis_rig_await(&redis, 20000, "16", "STRLEN", "idem:ledger", NULL),
 	    "a ledger registers itself again where there is none");
 	test_foreign();
 	rig_end(&rig);
