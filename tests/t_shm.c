@@ -11,6 +11,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/prctl.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -331,7 +332,7 @@ finding(void *arg)
 			atomic_fetch_add(&f->away, 1);
 		if (shm_away(f->shm) != SHM_AWAY_SHARED)
 			atomic_fetch_add(&f->wrong, 1);
-		if (i % 16 == me)	/* others meet it away */
+		if (i % 128 == me)	/* others meet it away */
 			sched_yield();
 		if (shm_away_set(f->shm, me, SHM_AWAY_SHARED, false))
 			atomic_fetch_add(&f->back, 1);
@@ -373,6 +374,7 @@ writer_process(struct shm *shm, uint64_t keeper)
 
 	if (pid != 0)
 		return pid;
+	prctl(PR_SET_PDEATHSIG, SIGKILL);	/* or it would run for ever */
 	for (;;) {
 		slot = shm_slot_get(shm, keeper);
 		shm_end_put(shm, NOBODY, &key, IDEM_WOKEN_COMPLETED);
