@@ -486,7 +486,6 @@ secret(struct redis_rig *redis)
 	ok(a.class == IDEM_CLASS_CONFIG && a.away,
 	    "no password where one is wanted is for the operator [redis:20]");
 	redis_ask_close(&a);
-	memset(&a, 0, sizeof a);
 	a.options.password = "plugh";
 	redis_ask_open(&a, (const char *[]){ redis->url }, 1);
 	get(&a);
