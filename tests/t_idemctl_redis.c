@@ -12,6 +12,8 @@
 #include <unistd.h>
 
 /* Records in a Redis, looked at and settled by idemctl. */
+#define PATIENCE_MS 20000	/* with a server that is held up */
+
 static struct redis_rig redis;
 static struct redis_store store;
 static char folder[] = "/tmp/t_idemctl_redis.XXXXXX";
@@ -37,19 +39,21 @@ say(const char *line, const char *want)
 
 /* --- a row of records ----------------------------------------------------- */
 
+/* Nothing of them is over before it has been looked at. */
+#define KEEP " keep=86400000 tombstone=86400000"
+
 static void
 make_records(void)
 {
 	say("issue k1 o1 keep=600000", "written");
 	say("claim k2 o2 f2 g2", "won 1");
 	say("claim k3 o3 f3 g3", "won 1");
-	say("complete k3 o3 1 hello", "written");
+	say("complete k3 o3 1 hello" KEEP, "written");
 	say("claim k4 o4 f4 g4", "won 1");
 	say("unknown k4 o4 1", "written");
 	say("claim k5 o5 f5 g5", "won 1");
-	say("complete k5 o5 1 -", "written");
+	say("complete k5 o5 1 -" KEEP, "written");
 }
-
 
 static const struct {
 	const char *args, *key;
@@ -161,7 +165,7 @@ check_waiting(void)
 	ctl_run_is(0, "waited for", "without --no-wait it waits",
 	    "forget %s --cache-age 700ms --redis %s", hex_of("k5"), redis.url);
 	took = idem_boot_ms(&idem_clock_real) - before;
-	ok(took >= 700 && took < 5000, "as long as they live (%lld ms)",
+	ok(took >= 700 && took < 30000, "as long as they live (%lld ms)",
 	    (long long)took);
 }
 
@@ -250,9 +254,9 @@ check_both(void)
 	    NULL)
 		bail_out("%s", error);
 	trace_run(&t, "claim k3 o3 f3 g3", out, sizeof out);
-	trace_run(&t, "complete k3 o3 1 hello", out, sizeof out);
+	trace_run(&t, "complete k3 o3 1 hello" KEEP, out, sizeof out);
 	trace_run(&t, "claim k9 o3 f3 g3", out, sizeof out);
-	trace_run(&t, "complete k9 o3 1 hello", out, sizeof out);
+	trace_run(&t, "complete k9 o3 1 hello" KEEP, out, sizeof out);
 	t.store->ops->close(t.store);
 
 	ctl_run_is(0, "in        ledger", "with both a key is found in the "
@@ -322,6 +326,7 @@ main(void)
 		bail_out("no folder");
 	redis_rig_start(&redis, NULL);
 	store.server = &redis;
+	store.client_options.timeout_ms = PATIENCE_MS;
 	store.options.token = true;
 	redis_store_open(&store);
 	make_records();
