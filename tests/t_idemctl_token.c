@@ -183,8 +183,8 @@ check_conf(const char *url)
 	const char *out;
 
 	snprintf(text, sizeof text,
-	    "shared = redis { url = '%s', timeout = '5s', "
-	    "budget = '5s' }\nrun = '%s'\n"
+	    "shared = redis { url = '%s', timeout = '30s', "
+	    "budget = '30s' }\nrun = '%s'\n"
 	    "tokens = { keys = '%s', life = '30m' }\n"
 	    "route { path = '/shop/**', arbiter = 'token',\n"
 	    "    scope = { name = 'shop' }, program = cgi { '/bin/true' } }\n"
