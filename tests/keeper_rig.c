@@ -164,7 +164,7 @@ struct rig_run
 rig_sh(char *script)
 {
 	return (struct rig_run){
-		.path = "/bin/sh", .limit_ms = 10000,
+		.path = "/bin/sh", .limit_ms = RIG_LIMIT_MS,
 		.sh = { "sh", "-c", script }
 	};
 }
@@ -175,7 +175,7 @@ rig_spooled(char *script)
 	struct rig_run run = rig_sh(script);
 
 	run.keyed = run.spooled = true;
-	run.limit_ms = 20000;
+	run.limit_ms = RIG_LIMIT_MS;
 	return run;
 }
 
@@ -418,14 +418,41 @@ rig_run(struct rig *g, struct rig_run *run)
 }
 
 void
-rig_read_line(struct rig *g, struct rig_run *run)
+rig_run_to_limit(struct rig *g, struct rig_run *run, uint32_t limit_ms)
+{
+	const struct rig_run fresh = *run;
+	unsigned tries;
+	int64_t began;
+
+	for (tries = 0; tries < RIG_TRIES; tries++) {
+		*run = fresh;
+		run->limit_ms = RIG_LIMIT_OF(limit_ms, tries);
+		began = now_ms();
+		rig_run(g, run);
+		run->took_ms = now_ms() - began;
+		if (strchr(run->out, '\n') != NULL)
+			return;
+		rig_settle(g, run);
+	}
+}
+
+bool
+rig_try_line(struct rig *g, struct rig_run *run)
 {
 	int64_t until = now_ms() + RIG_PATIENCE_MS;
 
-	while (strchr(run->out, '\n') == NULL) {
+	while (strchr(run->out, '\n') == NULL && !run->done) {
 		if (now_ms() > until)
 			bail_out("a run does not write");
 		rig_pause(g, 1);
 		read_out(run);
 	}
+	return strchr(run->out, '\n') != NULL;
+}
+
+void
+rig_read_line(struct rig *g, struct rig_run *run)
+{
+	if (!rig_try_line(g, run))
+		bail_out("a run ends and does not write");
 }

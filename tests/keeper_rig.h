@@ -15,7 +15,14 @@
  */
 #define RIG_SLOTS 6
 #define RIG_OUT_MAX 4096
-#define RIG_PATIENCE_MS 20000	/* then something hangs */
+#define RIG_PATIENCE_MS 60000	/* then something hangs */
+#define RIG_LIMIT_MS 100000	/* that nobody is to run over */
+/*
+ * Of what a keeper does by the clock: tries on a machine on which others may be
+ * held up until it is too late for them.  A limit grows with each.
+ */
+#define RIG_TRIES 6
+#define RIG_LIMIT_OF(ms, tries) ((uint32_t)(ms) << 2 * (tries))
 
 struct rig_options {
 	uint32_t grace_ms;
@@ -59,6 +66,7 @@ struct rig_run {
 	char out[RIG_OUT_MAX];
 	size_t out_len;
 	struct run_end end;
+	int64_t took_ms;	/* to its limit */
 	bool done;
 	struct rig_run *next;
 };
@@ -82,6 +90,9 @@ void rig_start(struct rig *, struct rig_run *);
 void rig_wait(struct rig *, struct rig_run *);	/* ended, and all output */
 void rig_run(struct rig *, struct rig_run *);	/* start and wait */
 void rig_read_line(struct rig *, struct rig_run *);	/* it runs on */
+bool rig_try_line(struct rig *, struct rig_run *);	/* false: it has ended */
+/* One that says a line once its limit may come: as often as it takes. */
+void rig_run_to_limit(struct rig *, struct rig_run *, uint32_t limit_ms);
 void rig_settle(struct rig *, struct rig_run *);	/* its last word: */
 void rig_leave(struct rig *, struct rig_run *);
 /* The lobby dies, with all that it has open of these runs; NULL: none. */

@@ -6,21 +6,19 @@
 
 #include <errno.h>
 #include <fcntl.h>
-#include <poll.h>
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/resource.h>
 #include <sys/stat.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
 #define MANY_RUNS 300
-#define LIMIT_MS 1000	/* a trap is set by then */
+#define LIMIT_MS 1000	/* or more, until a trap is set by then */
 #define GRACE_MS 400
-#define LATE_LIMIT_MS 1500	/* so that it is ready before its limit */
-#define SLOW_MS 5000	/* what a busy machine may add */
+#define LONG_GRACE_MS 40000	/* that nobody needs all of */
+#define SLOW_MS 20000	/* what a busy machine may add */
 
 /* --- what does not start -------------------------------------------------- */
 
@@ -84,7 +82,7 @@ test_refusals(struct rig *g)
 		argv[0] = path;
 		run = (struct rig_run){
 			.path = path, .argv = argv, .keyed = true,
-			.folder = refusals[i].folder, .limit_ms = 5000
+			.folder = refusals[i].folder, .limit_ms = RIG_LIMIT_MS
 		};
 		rig_start(g, &run);
 		rig_await_all(g);
@@ -141,7 +139,7 @@ test_words(struct rig *g)
 	};
 	struct rig_run run = {
 		.path = "/bin/sh", .argv = argv, .envp = envp,
-		.limit_ms = 5000, .folder = "/usr"
+		.limit_ms = RIG_LIMIT_MS, .folder = "/usr"
 	};
 	size_t i;
 
@@ -178,7 +176,7 @@ rig_environment(char **envp)
 
 	return (struct rig_run){
 		.path = "/usr/bin/perl", .argv = argv, .envp = envp,
-		.keyed = true, .limit_ms = 20000
+		.keyed = true, .limit_ms = RIG_LIMIT_MS
 	};
 }
 
@@ -303,56 +301,69 @@ test_input(struct rig *g)
 
 static const struct {
 	const char *what;
-	char *script;
+	char *script;		/* it says when it is ready */
 	bool kill;		/* else by the limit */
 	int signal;		/* it dies of; 0: it exits */
-	int64_t least_ms;	/* until it ended */
+	uint32_t grace_ms;
 } limits[] = {
-	{ "over the limit it gets SIGTERM", "exec sleep 60", false,
-	  SIGTERM, LIMIT_MS },
+	{ "over the limit it gets SIGTERM", "echo; exec sleep 600", false,
+	  SIGTERM, LONG_GRACE_MS },
 	{ "deaf to it, SIGKILL after the grace",
-	  "trap '' TERM; while :; do sleep 60; done", false, SIGKILL,
-	  LIMIT_MS + GRACE_MS },
+	  "trap '' TERM; echo; while :; do sleep 600; done", false, SIGKILL,
+	  GRACE_MS },
 	{ "it may say good-bye within the grace",
-	  "trap 'exit 3' TERM; sleep 60 & wait", false, 0,
-	  LIMIT_MS },
-	{ "told to, it gets SIGTERM", "echo; exec sleep 60", true,
-	  SIGTERM, 0 },
+	  "trap 'exit 3' TERM; echo; sleep 600 & wait", false, 0,
+	  LONG_GRACE_MS },
+	{ "told to, it gets SIGTERM", "echo; exec sleep 600", true,
+	  SIGTERM, LONG_GRACE_MS },
 	{ "told to and deaf, SIGKILL",
-	  "trap '' TERM; echo; while :; do sleep 60; done", true,
+	  "trap '' TERM; echo; while :; do sleep 600; done", true,
 	  SIGKILL, GRACE_MS },
 };
 
-static void
-test_limits(struct rig *g)
+/* After how long it has ended; least_ms: limit, and grace if it is deaf. */
+static int64_t
+run_limited(struct rig *g, size_t i, struct rig_run *run, int64_t *least_ms)
 {
+	int64_t began;
+
+	*run = rig_sh(limits[i].script);
+	*least_ms = limits[i].signal == SIGKILL ? GRACE_MS : 0;
+	if (!limits[i].kill) {
+		rig_run_to_limit(g, run, LIMIT_MS);
+		*least_ms += run->limit_ms;
+		return run->took_ms;
+	}
+	rig_start(g, run);
+	rig_read_line(g, run);
+	began = idem_boot_ms(&idem_clock_real);
+	runner_kill(g->runner, run->id);
+	runner_kill(g->runner, run->id);
+	rig_wait(g, run);
+	return idem_boot_ms(&idem_clock_real) - began;
+}
+
+static void
+test_limits(void)
+{
+	int64_t least_ms, took_ms;
 	struct rig_run run;
-	int64_t began, took;
+	struct rig g;
 	size_t i;
 	int sig;
 
 	for (i = 0; i < sizeof limits / sizeof *limits; i++) {
-		run = rig_sh(limits[i].script);
-		run.limit_ms = limits[i].kill ? 20000 : LIMIT_MS;
-		began = idem_boot_ms(&idem_clock_real);
-		rig_start(g, &run);
-		if (limits[i].kill) {
-			rig_read_line(g, &run);
-			began = idem_boot_ms(&idem_clock_real);
-			runner_kill(g->runner, run.id);
-			runner_kill(g->runner, run.id);
-		}
-		rig_wait(g, &run);
-		took = idem_boot_ms(&idem_clock_real) - began;
+		rig_open(&g, limits[i].grace_ms);
+		took_ms = run_limited(&g, i, &run, &least_ms);
 		sig = WIFSIGNALED(run.end.status) ?
 		    WTERMSIG(run.end.status) : 0;
 		ok(run.end.started && run.end.limit && sig == limits[i].signal,
 		    "%s", limits[i].what);
 		/* Both clocks are cut to whole milliseconds. */
-		ok(took >= limits[i].least_ms - 1 &&
-		    took <= limits[i].least_ms + SLOW_MS,
-		    "%s, in time (%lld ms) [cgi:C40]",
-		    limits[i].what, (long long)took);
+		ok(took_ms >= least_ms - 1 && took_ms <= least_ms + SLOW_MS,
+		    "%s, in time (%lld ms) [cgi:C40]", limits[i].what,
+		    (long long)took_ms);
+		rig_close(&g);
 	}
 }
 
@@ -360,14 +371,11 @@ test_limits(struct rig *g)
 static void
 test_group(struct rig *g)
 {
-	static const struct {
-		const char *what;
-		char *script;
-	} rows[] = {
+	static const struct { const char *what; char *script; } rows[] = {
 		{ "of a deaf program", "trap '' TERM; "
-		    "sh -c 'echo $$; while :; do sleep 60; done' & wait" },
+		    "sh -c 'echo $$; while :; do sleep 600; done' & wait" },
 		{ "of one that says good-bye", "trap 'exit 0' TERM; sh -c "
-		    "'trap \"\" TERM; echo $$; while :; do sleep 60; done' & "
+		    "'trap \"\" TERM; echo $$; while :; do sleep 600; done' & "
 		    "wait" },
 	};
 	struct rig_run run;
@@ -375,8 +383,7 @@ test_group(struct rig *g)
 
 	for (i = 0; i < sizeof rows / sizeof *rows; i++) {
 		run = rig_sh(rows[i].script);
-		run.limit_ms = LATE_LIMIT_MS;
-		rig_run(g, &run);
+		rig_run_to_limit(g, &run, LIMIT_MS);
 		ok(run.end.limit, "the limit %s is kept", rows[i].what);
 		ok(rig_await_gone(g, atoi(run.out)),
 		    "a deaf grandchild %s is gone with it [cgi:C01]",
@@ -388,7 +395,7 @@ test_group(struct rig *g)
 static void
 test_background(struct rig *g)
 {
-	struct rig_run run = rig_sh("sleep 60 >/dev/null 2>&1 & echo $!");
+	struct rig_run run = rig_sh("sleep 600 >/dev/null 2>&1 & echo $!");
 	pid_t pid;
 
 	run.keyed = true;
@@ -543,7 +550,7 @@ test_many(struct rig *g)
 			runs[i] = rig_sh(scripts[k % 6]);
 			runs[i].keyed = k % 5 != 0;
 			runs[i].spooled = runs[i].keyed && k % 3 != 0;
-			runs[i].limit_ms = 20000;
+			runs[i].limit_ms = RIG_LIMIT_MS;
 			if (k % 11 == 0)
 				runs[i].path = "/nowhere";
 			rig_start(g, &runs[i]);
@@ -578,7 +585,7 @@ main(void)
 	test_sizes(&g);
 	test_descriptors(&g);
 	test_input(&g);
-	test_limits(&g);
+	test_limits();
 	test_group(&g);
 	test_background(&g);
 	test_signal(&g);

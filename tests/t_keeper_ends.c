@@ -19,7 +19,7 @@
 #define FLOOD_RUNS 400u
 #define UNHEARD_RUNS 5000u	/* more than a keeper holds */
 #define GRACE_MS 400
-#define LATE_LIMIT_MS 1000	/* so that it is ready before its limit */
+#define LIMIT_MS 1000	/* or more, until it is ready before its limit */
 
 static void
 test_own_descriptors(void)
@@ -141,18 +141,40 @@ test_unheard(void)
 	rig_close(&g);
 }
 
+/* Deaf, and its keeper is stopped: true if that was before its limit. */
+static bool
+is_stopped_before(struct rig *g, struct rig_run *run, uint32_t limit_ms)
+{
+	int64_t began = idem_boot_ms(&idem_clock_real);
+
+	*run = rig_sh("trap '' TERM; echo $$; exec sleep 600");
+	run->limit_ms = limit_ms;
+	run->keyed = true;
+	rig_start(g, run);
+	if (!rig_try_line(g, run))
+		return false;
+	kill(g->keeper, SIGSTOP);
+	waitpid(g->keeper, NULL, WUNTRACED);
+	if (idem_boot_ms(&idem_clock_real) < began + limit_ms)
+		return true;
+	kill(g->keeper, SIGCONT);
+	return false;
+}
+
 static void
 test_stopped_keeper(void)
 {
+	unsigned tries = 0;
+	struct rig_run run;
 	struct rig g;
-	struct rig_run run = rig_sh("trap '' TERM; echo $$; exec sleep 60");
 
 	rig_open(&g, 200);
-	run.limit_ms = LATE_LIMIT_MS;
-	run.keyed = true;
-	rig_start(&g, &run);
-	rig_read_line(&g, &run);
-	kill(g.keeper, SIGSTOP);
+	while (!is_stopped_before(&g, &run, RIG_LIMIT_OF(LIMIT_MS, tries))) {
+		if (++tries == RIG_TRIES)
+			bail_out("its keeper cannot be stopped in time");
+		rig_wait(&g, &run);
+		rig_settle(&g, &run);
+	}
 	ok(rig_await_gone(&g, atoi(run.out)),
 	    "the alarm ends a program whose keeper is stopped");
 	is_int(rig_lock(&g, &run), IDEM_RUN_HELD, "its lock is held still");
@@ -168,16 +190,15 @@ static void
 test_other_group(void)
 {
 	struct rig g;
-	struct rig_run run = rig_sh("exec perl -e 'setpgrp(0, "
-	    "getpgrp(getppid())); alarm(0); sleep(60)'");
+	struct rig_run run = rig_sh("exec perl -e '$| = 1; setpgrp(0, "
+	    "getpgrp(getppid())); alarm(0); print \"\\n\"; sleep(600)'");
 
 	if (access("/usr/bin/perl", X_OK) != 0) {
 		skip("no perl", "a program that left its group has a limit");
 		return;
 	}
 	rig_open(&g, GRACE_MS);
-	run.limit_ms = LATE_LIMIT_MS;
-	rig_run(&g, &run);
+	rig_run_to_limit(&g, &run, LIMIT_MS);
 	ok(run.end.limit && WIFSIGNALED(run.end.status) &&
 	    WTERMSIG(run.end.status) == SIGKILL,
 	    "a program that left its group has a limit");
@@ -198,7 +219,7 @@ ended_empty(struct rig *g, const struct rig_run *run, int status)
 static void
 test_saved(void)
 {
-	struct rig_run run = rig_sh("sleep 60 >/dev/null 2>&1 & echo $!");
+	struct rig_run run = rig_sh("sleep 600 >/dev/null 2>&1 & echo $!");
 	struct idem_trailer trailer = { .saved = true };
 	struct idem_run_out out;
 	struct idem_evidence e;
@@ -226,7 +247,7 @@ test_saved(void)
 static void
 test_lobby_gone(void)
 {
-	struct rig_run run = rig_sh("sleep 60 >/dev/null 2>&1 & echo $!; "
+	struct rig_run run = rig_sh("sleep 600 >/dev/null 2>&1 & echo $!; "
 	    "read line; exit 3"), ended;
 	struct rig g;
 	int ends[2], status = -1;
@@ -234,7 +255,7 @@ test_lobby_gone(void)
 	rig_open(&g, 1000);
 	if (pipe2(ends, O_CLOEXEC) != 0)
 		bail_out("pipe2");
-	ended = rig_sh("sleep 60 >/dev/null 2>&1 & echo $!");
+	ended = rig_sh("sleep 600 >/dev/null 2>&1 & echo $!");
 	ended.keyed = true;
 	rig_run(&g, &ended);
 	run.keyed = true;
@@ -274,6 +295,27 @@ test_lobby_gone(void)
 	rig_close(&g);
 }
 
+/* It has said its line, and its keeper knows that nobody waits for it: true
+   if that was before its limit. */
+static bool
+is_orphan_before(struct rig *g, struct rig_run *run, char *script, int in,
+    uint32_t limit_ms)
+{
+	int64_t began = idem_boot_ms(&idem_clock_real);
+
+	*run = rig_sh(script);
+	run->keyed = true;
+	run->limit_ms = limit_ms;
+	run->in = in;
+	run->has_in = true;
+	rig_start(g, run);
+	if (!rig_try_line(g, run))
+		return false;
+	rig_drop_lobby(g, run, NULL);
+	rig_await_state(g, run, IDEM_NOTE_ORPHAN);
+	return idem_boot_ms(&idem_clock_real) < began + limit_ms;
+}
+
 /* An orphan that does not end by itself takes all of its group along. */
 static void
 test_orphan_stopped(void)
@@ -281,13 +323,15 @@ test_orphan_stopped(void)
 	static const struct {
 		const char *what;
 		char *script;
+		uint32_t limit_ms;
 	} rows[] = {
 		{ "that is over its limit", "sh -c 'trap \"\" TERM; echo $$; "
-		    "while :; do sleep 60; done' & wait" },
-		{ "that a signal ends", "sleep 60 >/dev/null 2>&1 & echo $!; "
-		    "read line; kill -9 $$" },
+		    "while :; do sleep 600; done' & wait", LIMIT_MS },
+		{ "that a signal ends", "sleep 600 >/dev/null 2>&1 & echo $!; "
+		    "read line; kill -9 $$", RIG_LIMIT_MS },
 	};
 	struct rig_run run;
+	unsigned tries = 0;
 	int ends[2];
 	struct rig g;
 	size_t i;
@@ -296,14 +340,15 @@ test_orphan_stopped(void)
 		rig_open(&g, 200);
 		if (pipe2(ends, O_CLOEXEC) != 0)
 			bail_out("pipe2");
-		run = rig_sh(rows[i].script);
-		run.keyed = true;
-		run.limit_ms = LATE_LIMIT_MS;
-		run.in = ends[0];
-		run.has_in = true;
-		rig_start(&g, &run);
-		rig_read_line(&g, &run);
-		rig_drop_lobby(&g, &run, NULL);
+		if (!is_orphan_before(&g, &run, rows[i].script, ends[0],
+		    RIG_LIMIT_OF(rows[i].limit_ms, tries))) {
+			if (++tries == RIG_TRIES)
+				bail_out("it is no orphan in time");
+			close(ends[1]);
+			rig_close(&g);
+			i--;
+			continue;
+		}
 		close(ends[1]);
 		ok(rig_await_gone(&g, atoi(run.out)),
 		    "of an orphan %s nothing is left", rows[i].what);
@@ -312,6 +357,7 @@ test_orphan_stopped(void)
 		is_int(rig_state(&g, &run), IDEM_NOTE_ORPHAN,
 		    "its file says that it was one");
 		rig_close(&g);
+		tries = 0;
 	}
 }
 
@@ -358,7 +404,7 @@ static void
 test_keeper_killed(void)
 {
 	struct rig_run run = rig_sh("trap '' TERM HUP INT; echo $$; "
-	    "exec sleep 60"), other = rig_sh("echo still");
+	    "exec sleep 600"), other = rig_sh("echo still");
 	struct rig g;
 
 	rig_open(&g, 1000);
