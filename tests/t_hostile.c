@@ -26,11 +26,11 @@
 #define BIG "52428800"
 #define REPLAYS 20
 #define REPLAY_GOAL_MS 100
-#define REPLAY_MS 5000		/* they are silent for longer, and hang */
+#define REPLAY_MS 25000		/* they are silent for longer, and hang */
 #define FREE_GOAL_MS 100
-#define FREE_MS 5000
+#define FREE_MS 25000
 #define MEMORY_KB (64 * 1024)
-#define WAIT_MS 30000
+#define WAIT_MS 60000
 #define ID 1
 
 static const char order[] =
@@ -218,11 +218,15 @@ come_by_half(struct hostile *h)
 static void
 never_read(struct hostile *h)
 {
+	uint64_t starts = rig_watch_count(&h->rig, SHM_STARTS);
 	struct rig_request request = post(h, "big", NULL);
 	size_t i;
 
 	for (i = 0; i < STREAMS; i++)
 		h->streams[i] = submit(h, &request, SIZE_MAX);
+	/* Else one of them may come when all slots are counted as taken. */
+	ok(rig_watch_await(&h->rig, SHM_STARTS, starts + STREAMS, WAIT_MS),
+	    "%u programs run whose answers nobody reads", STREAMS);
 	request = post(h, "big", "big");
 	h->keyed = submit(h, &request, SIZE_MAX);
 	ok(rig_watch_await(&h->rig, SHM_STORED, 2, WAIT_MS), "the answer with a key is kept in "
