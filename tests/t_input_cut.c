@@ -15,6 +15,7 @@
  */
 
 #define ID 1
+#define WAIT_MS 30000
 #define BODY "0123456789"
 
 static const char place[] = COUNT HELD
@@ -168,9 +169,9 @@ send_cut(struct rig *rig, const struct cut *cut, const char *key)
 	write_cut(&out, cut, key);
 	if (fd == -1 || !idem_buf_ok(&out))
 		bail_out("no means for a request");
-	rig_send(fd, idem_buf_bytes(&out), 0, 5000);
+	rig_send(fd, idem_buf_bytes(&out), 0, WAIT_MS);
 	if (cut->then == WAITS) {
-		rig_receive(fd, ID, (struct idem_bytes){ 0 }, 10000, &answer);
+		rig_receive(fd, ID, (struct idem_bytes){ 0 }, WAIT_MS, &answer);
 		told(&answer, cut->want, "%s", cut->what);
 		rig_answer_free(&answer);
 	}
@@ -236,7 +237,7 @@ each_wrong_pair(struct rig *rig)
 		idem_fcgi_stream_end(&out, IDEM_FCGI_PARAMS, ID);
 		record(&out, IDEM_FCGI_STDIN, idem_bytes_text(BODY), 0);
 		idem_fcgi_stream_end(&out, IDEM_FCGI_STDIN, ID);
-		rig_receive(fd, ID, idem_buf_bytes(&out), 10000, &answer);
+		rig_receive(fd, ID, idem_buf_bytes(&out), WAIT_MS, &answer);
 		told(&answer, "400 rejected", "%s [R24]", wrong_pairs[i].what);
 		rig_answer_free(&answer);
 		idem_buf_free(&out);
@@ -345,7 +346,7 @@ send_abort(int fd)
 	struct idem_buf out = { 0 };
 
 	record(&out, IDEM_FCGI_ABORT_REQUEST, (struct idem_bytes){ 0 }, 0);
-	if (rig_send(fd, idem_buf_bytes(&out), 0, 5000) == -1)
+	if (rig_send(fd, idem_buf_bytes(&out), 0, WAIT_MS) == -1)
 		bail_out("cannot abort: %s", strerror(errno));
 	idem_buf_free(&out);
 }
@@ -366,7 +367,7 @@ goes(struct rig *rig, bool aborts)
 	await_starts(rig, before + 1);
 	if (aborts) {
 		send_abort(fd);
-		rig_receive(fd, ID, (struct idem_bytes){ 0 }, 10000, &answer);
+		rig_receive(fd, ID, (struct idem_bytes){ 0 }, WAIT_MS, &answer);
 		told(&answer, "0", "an abort is answered at once "
 		    "[cgi:C70 F13]");
 		rig_answer_free(&answer);
@@ -390,7 +391,8 @@ main(void)
 
 	rig_open(&rig);
 	rig_program(&rig, "place", place);
-	ask_start(&rig, (const char *[]){ "--", rig_at(&rig, "place"), NULL });
+	ask_start(&rig, (const char *[]){ "--in-progress", "wait:60s", "--",
+	    rig_at(&rig, "place"), NULL });
 	each_cut(&rig);
 	before = starts(&rig);
 	each_wrong_pair(&rig);
@@ -399,7 +401,7 @@ main(void)
 	length_given(&rig);
 	goes(&rig, false);
 	goes(&rig, true);
-	is_int(rig_stop(&rig, 10000), 0, "idemd ends with status 0");
+	is_int(rig_stop(&rig, WAIT_MS), 0, "idemd ends with status 0");
 	rig_end(&rig);
 	return done();
 }

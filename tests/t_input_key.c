@@ -318,11 +318,11 @@ main(void)
 	odd_keys(&rig);
 	each_method(&rig, 11);
 	secrets(&rig);
-	rig_stop(&rig, 10000);
+	rig_stop(&rig, 30000);
 	ask_start(&rig, (const char *[]){ "--required", "--",
 	    rig_at(&rig, "place"), NULL });
 	required(&rig);
-	is_int(rig_stop(&rig, 10000), 0, "idemd ends with status 0");
+	is_int(rig_stop(&rig, 30000), 0, "idemd ends with status 0");
 	rig_end(&rig);
 	return done();
 }

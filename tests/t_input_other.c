@@ -363,7 +363,7 @@ retries(struct rig *rig)
 static void
 restart(struct rig *rig, const char *way)
 {
-	is_int(rig_stop(rig, 10000), 0, "idemd ends with status 0");
+	is_int(rig_stop(rig, 30000), 0, "idemd ends with status 0");
 	ask_start(rig, (const char *[]){ "--in-progress", way, "--",
 	    rig_at(rig, "place"), NULL });
 }
@@ -375,8 +375,8 @@ main(void)
 
 	rig_open(&rig);
 	rig_program(&rig, "place", place);
-	ask_start(&rig, (const char *[]){ "--workers", "2", "--",
-	    rig_at(&rig, "place"), NULL });
+	ask_start(&rig, (const char *[]){ "--workers", "2",
+	    "--in-progress", "wait:60s", "--", rig_at(&rig, "place"), NULL });
 	after(&rig);
 	meanwhile(&rig, "on some worker");
 	long_bodies(&rig);
@@ -392,11 +392,11 @@ main(void)
 	meanwhile(&rig, "with 202");
 	restart(&rig, "wait:100ms");
 	in_progress(&rig, "wait:100ms", "409 in-progress");
-	rig_stop(&rig, 10000);
+	rig_stop(&rig, 30000);
 	ask_start(&rig, (const char *[]){ "--workers", "1", "--",
 	    rig_at(&rig, "place"), NULL });
 	meanwhile(&rig, "on one worker");
-	is_int(rig_stop(&rig, 10000), 0, "idemd ends with status 0");
+	is_int(rig_stop(&rig, 30000), 0, "idemd ends with status 0");
 	rig_end(&rig);
 	return done();
 }

@@ -354,7 +354,7 @@ test_waiting(void)
 {
 	struct loop *l = loop_new(&idem_clock_real);
 	struct sigaction action = { .sa_handler = on_signal };
-	struct itimerval soon = { { 0, 0 }, { 0, 10000 } };
+	struct itimerval soon = { { 0, 10000 }, { 0, 10000 } }, none = { 0 };
 	struct alarm a;
 	int64_t from_ms;
 	int turns;
@@ -377,6 +377,7 @@ test_waiting(void)
 	setitimer(ITIMER_REAL, &soon, NULL);
 	is_int(loop_turn(l, loop_now(l) + 60000), 0,
 	    "a signal ends the wait, and that is no fault");
+	setitimer(ITIMER_REAL, &none, NULL);
 	loop_free(l);
 	loop_free(NULL);
 }
