@@ -15,10 +15,10 @@ for tool in lighttpd perl curl; do
 done
 
 folder=$(mktemp -d "${TMPDIR:-/tmp}/idem-lighttpd-XXXXXX") || exit 1
-idemd= lighttpd= tests=0 failed=0
+idemd= lighttpd= holder= tests=0 failed=0
 
 clean() {
-	for pid in $lighttpd $idemd; do
+	for pid in $lighttpd $idemd $holder; do
 		kill "$pid" 2>/dev/null && wait "$pid" 2>/dev/null
 	done
 	rm -rf "$folder"
@@ -43,28 +43,47 @@ until_true() {
 	tries=0
 	until "$@"; do
 		tries=$((tries + 1))
-		[ $tries -lt 200 ] || { echo "Bail out! $* does not come"; exit 1; }
+		[ $tries -lt 1000 ] || { echo "Bail out! $* does not come"; exit 1; }
 		sleep 0.05
 	done
 }
 
+# By idemd: lighttpd says 503 for a second where that does not listen yet.
 answers() {
-	curl -s -o /dev/null --max-time 5 "http://127.0.0.1:$port/"
+	curl -sf -o /dev/null --max-time 5 "http://127.0.0.1:$port/"
 }
 
 # post KEY FILE [FIELD]: status, Idempotency-Status
 post() {
-	curl -s --max-time 20 -o "$folder/body" -H 'Expect:' \
+	curl -s --max-time 100 -o "$folder/body" -H 'Expect:' \
 	    -H "${3:-Idempotency-Key}: $1" --data-binary "@$folder/$2" \
 	    -H 'Content-Type: application/octet-stream' \
 	    -w '%{http_code} %header{idempotency-status}' \
 	    "http://127.0.0.1:$port/order?sleep=20"
 }
 
+# $port is ours until the end: somebody has it who does not listen, which
+# lighttpd, with SO_REUSEADDR, may all the same.  As fronts.sh has it.
+port_hold() {
+	[ -z "$holder" ] || return
+	perl -MSocket -e '
+		my $parent = getppid;
+		my $fd;
+		socket($fd, PF_INET, SOCK_STREAM, 0) &&
+		    bind($fd, pack_sockaddr_in(0, INADDR_LOOPBACK)) &&
+		    setsockopt($fd, SOL_SOCKET, SO_REUSEADDR, 1) or
+		    die "no port on 127.0.0.1: $!\n";
+		print((unpack_sockaddr_in(getsockname($fd)))[0], "\n");
+		close STDOUT;
+		sleep 1 while getppid == $parent;' >"$folder/port" &
+	holder=$!
+	until_true [ -s "$folder/port" ]
+	port=$(cat "$folder/port")
+}
+
 # serve STREAM: lighttpd hands bodies on whole (0) or as they come (2).
 serve() {
-	port=$(perl -MIO::Socket::INET -e 'print IO::Socket::INET->new(
-	    Listen => 1, LocalAddr => "127.0.0.1", Proto => "tcp")->sockport')
+	port_hold
 	cat >"$folder/conf" <<-END
 	server.bind = "127.0.0.1"
 	server.port = $port
