@@ -19,7 +19,7 @@
 #define PIPE_SIZE (1024 * 1024)	/* we may be busy: nobody is to wait for us */
 #define READS_A_TURN 16
 #define LOOK_MS 5		/* where the kernel has no pidfd for us */
-#define FORGET_MS 2000		/* for one that SIGKILL does not end */
+#define FORGET_MS 15000		/* for one that SIGKILL does not end */
 
 struct child_private {
 	struct loop *loop;

@@ -8,9 +8,9 @@
 #include <unistd.h>
 
 #define STOP_TRIES 40
-#define STOP_MS 1000
+#define STOP_MS 10000		/* one may have to wait for the processor */
 #define VFORK_MS 12
-#define KILL_MS 2000		/* then who still is there stays, after .. */
+#define KILL_MS 15000		/* then who still is there stays, after .. */
 #define KILL_LOOKS 500		/* .. so many looks at least */
 
 struct band {
@@ -88,6 +88,9 @@ await_rest(const struct band *b)
 	    !are_all(b, took_ms < VFORK_MS ? "TtZX" : "TtZXD")) {
 		child_nap();
 		took_ms = now_ms() - from_ms;
+		/* Where the kernel has let one go on it must be told again. */
+		if (took_ms >= VFORK_MS)
+			signal_all(b, SIGSTOP);
 	}
 }
 

@@ -13,7 +13,7 @@
 #include <time.h>
 #include <unistd.h>
 
-#define STATE_MS 2000		/* it may be in the kernel, or not let run */
+#define STATE_MS 10000		/* it may be in the kernel, or not let run */
 #define NAP_NS 200000
 
 /*

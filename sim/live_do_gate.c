@@ -7,7 +7,7 @@
 #include <time.h>
 #include <unistd.h>
 
-#define GONE_MS 3000
+#define GONE_MS 15000
 #define TURN_MS 2
 
 /* --- processes ------------------------------------------------------------ */

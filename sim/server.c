@@ -24,8 +24,7 @@
 #define STARTS_MAX 5		/* on one port after the other */
 #define PORT_FIRST 10000	/* below those that connections are given */
 #define PORTS 20000
-#define STATE_MS 10000		/* a signal is carried out within it, even where
-				   nobody gets his turn */
+#define STATE_MS 10000		/* it may have to wait for the processor */
 
 const char *
 server_missing(bool sentinel)

@@ -12,7 +12,7 @@
 #include <sys/socket.h>
 #include <unistd.h>
 
-#define SAY_MS 10000	/* one that is not frozen answers, if it gets its turn */
+#define SAY_MS 10000		/* it may have to wait for the processor */
 #define REPLY_MAX (64u * 1024 * 1024)
 
 /* False: not by then. */
