@@ -112,6 +112,22 @@ live_rig_end(struct live_rig_run *r)
 
 /* --- what was seen -------------------------------------------------------- */
 
+bool
+live_rig_idle(const struct live_rig_run *r)
+{
+	size_t i;
+
+	if (r->point.verdict == JUDGE_FAIL && r->point.worst.by_check)
+		return false;
+	for (i = 0; i < r->h.n; i++)
+		if (r->h.events[i].kind == HISTORY_NOTE &&
+		    r->h.events[i].label != NULL &&
+		    strcmp(r->h.events[i].label, "stall") == 0)
+			return true;
+	return r->point.verdict == JUDGE_INCONCLUSIVE ||
+	    r->point.verdict == JUDGE_VACUOUS;
+}
+
 long
 live_rig_starts(const struct history *h, const char *key)
 {

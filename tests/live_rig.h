@@ -50,6 +50,15 @@ void live_rig_begin(struct live_rig_run *, const struct live_rig_plan *,
     uint64_t seed);
 void live_rig_end(struct live_rig_run *);
 
+/*
+ * Such a run says nothing: it was cut, or its fault's moment did not come, or
+ * the simulator itself was late.  On a busy machine that happens, and nobody is
+ * to blame: it is done again, so many times in all.  But what an invariant says
+ * against it stands.
+ */
+#define LIVE_RIG_TRIES 6
+bool live_rig_idle(const struct live_rig_run *);
+
 /* How often a key's program was started. */
 long live_rig_starts(const struct history *, const char *key);
 /* How often the fault of that number was seen to happen. */

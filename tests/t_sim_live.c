@@ -136,17 +136,17 @@ static const struct row {
 	  " a = 1, class = 'ok' } do return e.ms > 150 end return false end }",
 	  JUDGE_PASS, NULL, 1, 0 },
 	{ "a key that a Redis has lost runs twice, and that is told",
-	  REDIS, TWO, "sim.on(sim.at(400), sim.store.flush('a'))",
+	  REDIS, TWO, "sim.on(sim.reply('c1'), sim.store.flush('a'))",
 	  "holds = { 'at_most_once' }", JUDGE_FAIL, "at_most_once", 2, 0 },
 	{ "it is what a negative control wants",
-	  REDIS, TWO, "sim.on(sim.at(400), sim.store.flush('a'))",
+	  REDIS, TWO, "sim.on(sim.reply('c1'), sim.store.flush('a'))",
 	  "violates = { 'at_most_once' }", JUDGE_PASS, NULL, 2, 0 },
 	{ "a scheme that asks first and stores later lets two begin",
 	  "redis = { a = {} }, gates = { n = 2, arbiter = 'redis', "
 	  "store = 'a', config = { scheme = 'check' } }",
 	  "sim.script { { at = 0, client = 'c1', send = { key = 'k' } }, "
 	  "{ at = 0, client = 'c2', send = { key = 'k' } } }", "",
-	  "violates = { 'at_most_once' }", JUDGE_PASS, NULL, 2, 100 },
+	  "violates = { 'at_most_once' }", JUDGE_PASS, NULL, 2, 1000 },
 	{ "what a failover has lost runs twice, and that is told",
 	  "redis = { a = {}, b = { replica_of = 'a' } }, gates = { n = 2, "
 	  "arbiter = 'redis', store = 'a', config = { probe_every = '100ms' } "
@@ -217,14 +217,49 @@ plan_of(const struct row *row)
 	};
 }
 
+/* Where the second comes, as a script's does by its time, the first is over; or
+   the row's moment has passed. */
+static bool
+is_overtaken(const struct live_rig_run *r)
+{
+	const struct history_event *e;
+	size_t i;
+
+	for (i = 0; i < r->h.n; i++) {
+		e = &r->h.events[i];
+		if (e->kind == HISTORY_RET && e->a == 1)
+			return false;
+		if (e->kind == HISTORY_INV && e->a == 2)
+			return true;
+	}
+	return false;
+}
+
+/* A control that shows nothing is blamed on no invariant. */
+static bool
+says_nothing(const struct row *row, const struct live_rig_run *r)
+{
+	return live_rig_idle(r) || (strcmp(row->load, TWO) == 0 &&
+	    is_overtaken(r)) || (r->point.verdict == JUDGE_FAIL &&
+	    !r->point.worst.by_check);
+}
+
 static void
 run_row(const struct row *row)
 {
 	const struct live_rig_plan plan = plan_of(row);
 	struct live_rig_run r;
+	int tries = 1;
+	bool good;
 
 	live_rig_begin(&r, &plan, SEED);
-	if (!ok(is_as_told(row, &r), "%s", row->what)) {
+	while (!(good = is_as_told(row, &r)) && says_nothing(row, &r) &&
+	    tries++ < LIVE_RIG_TRIES) {
+		note("once more: %s", r.point.message);
+		live_rig_end(&r);
+		live_rig_begin(&r, &plan, SEED);
+	}
+	if (!ok(good, "%s", row->what)) {
 		note("%ld starts", live_rig_starts(&r.h, "k"));
 		live_rig_tell(&r);
 	}
@@ -264,20 +299,29 @@ many_runs(void)
 	struct scenario *s = live_rig_scenario(&plan);
 	struct history h;
 	struct judge_run run;
-	unsigned good = 0, kept = 0, i, k;
+	unsigned good = 0, kept = 0, cut = 0, i, k;
 	int64_t pids[3] = { 0 };
 	double began = 0;
 
-	for (i = 0; i < FAST_RUNS; i++) {
+	for (i = 0; i < FAST_RUNS + cut; i++) {
 		if (i == 1)
 			began = seconds();
 		h = (struct history){ .n = 0 };
 		live_rig_once(scenario_plan(s, 0), SEED, &h);
 		judge_run(&h, s, 0, &run);
+		/* It may have harmed them, and is none of the runs. */
+		if (run.verdict == JUDGE_INCONCLUSIVE &&
+		    cut + 1 < LIVE_RIG_TRIES) {
+			note("once more: %s", run.message);
+			cut++;
+			memset(pids, 0, sizeof pids);
+			history_free(&h);
+			continue;
+		}
 		good += run.verdict == JUDGE_PASS &&
 		    live_rig_starts(&h, "k") == 1;
 		for (k = 0; k < 3; k++) {
-			if (i == 0)
+			if (pids[k] == 0)
 				pids[k] = pid_of(&h, lanes[k]);
 			kept += pids[k] != 0 && pid_of(&h, lanes[k]) ==
 			    pids[k];
@@ -294,6 +338,21 @@ many_runs(void)
 	scenario_close(s);
 }
 
+/* -1: nothing. */
+static int
+first_told(const struct history *h)
+{
+	const struct history_event *e;
+	size_t i;
+
+	for (i = 0; i < h->n; i++) {
+		e = &h->events[i];
+		if (e->kind == HISTORY_RET && e->a == 1)
+			return e->status;
+	}
+	return -1;
+}
+
 /* What the first client is told, where a call failed for it. */
 static void
 a_failure_shows(const char *faults, int status, const char *what)
@@ -301,18 +360,16 @@ a_failure_shows(const char *faults, int status, const char *what)
 	const struct live_rig_plan plan = {
 		what, LEDGER, ONE, faults, SAFE, SERVICE_MS, QUIET
 	};
-	const struct history_event *e;
 	struct live_rig_run r;
-	int told = -1;
-	size_t i;
+	int tries = 1;
 
 	live_rig_begin(&r, &plan, SEED);
-	for (i = 0; i < r.h.n && told == -1; i++) {
-		e = &r.h.events[i];
-		if (e->kind == HISTORY_RET && e->a == 1)
-			told = e->status;
+	while (first_told(&r.h) != status && live_rig_idle(&r) &&
+	    tries++ < LIVE_RIG_TRIES) {
+		live_rig_end(&r);
+		live_rig_begin(&r, &plan, SEED);
 	}
-	is_int(told, status, "%s", what);
+	is_int(first_told(&r.h), status, "%s", what);
 	live_rig_end(&r);
 }
 

@@ -76,10 +76,18 @@ parent_of(pid_t pid)
 	return pid != 0 && child_stat(pid, &st) ? st.parent : 0;
 }
 
+static pid_t
+one_of(const char *lane)
+{
+	pid_t pid = 0;
+
+	return child_find(lane, &pid, 1) > 0 ? pid : 0;
+}
+
 /*
  * Who is who is told by whose child the program is, and nothing else: what has
  * just been forked looks like its parent, with its signals and all.  So nobody
- * of an instance is killed before its program runs.
+ * is killed before a program runs; before the run itself begins, say.
  */
 static pid_t
 find_victim(const struct victim *v, const pid_t *pids, size_t n)
@@ -88,13 +96,11 @@ find_victim(const struct victim *v, const pid_t *pids, size_t n)
 	    master = parent_of(keeper);
 	size_t i;
 
-	if (v->who == ANY)
-		return n > 0 ? pids[0] : 0;
 	if (program == 0 || parent_of(master) != getpid())
 		return 0;
 	switch (v->who) {
 	case ANY:
-		break;
+		return one_of(v->lane);
 	case MASTER:
 		return master;
 	case KEEPER:
@@ -116,7 +122,7 @@ kill_victim(void)
 	pid_t pids[32], victim;
 	size_t n;
 
-	n = doomed != NULL ? child_find(doomed->lane, pids, 32) : 0;
+	n = doomed != NULL ? child_find("g1", pids, 32) : 0;
 	victim = n > 0 ? find_victim(doomed, pids, n < 32 ? n : 32) : 0;
 	if (victim != 0 && kill(victim, SIGKILL) == 0)
 		doomed = NULL;
@@ -126,7 +132,7 @@ kill_victim(void)
 
 /* What is done to the next run from outside, once. */
 static enum outside {
-	NOTHING, NO_DESCRIPTORS, INTERRUPT
+	NOTHING, NO_DESCRIPTORS, INTERRUPT, INTERRUPTED
 } outside;
 static struct rlimit descriptors;
 
@@ -151,22 +157,24 @@ meanwhile(void)
 	size_t n;
 
 	kill_victim();
-	if (outside == NOTHING)
-		return false;
+	if (outside == NOTHING || outside == INTERRUPTED)
+		return outside == INTERRUPTED;
 	n = child_find("g1", pids, 32);
 	if (program_of(pids, n < 32 ? n : 32) == 0)
 		return false;
 	switch (outside) {
 	case NOTHING:
+	case INTERRUPTED:
 		break;
 	case NO_DESCRIPTORS:
 		if (take_descriptors())
 			outside = NOTHING;
 		break;
 	case INTERRUPT:
-		return true;
+		outside = INTERRUPTED;
+		break;
 	}
-	return false;
+	return outside == INTERRUPTED;
 }
 
 /* --- runs that are cut ---------------------------------------------------- */
@@ -206,17 +214,34 @@ static const struct cut {
 	  CUT_SHORT "g1 still has " }
 };
 
-/* It is no pass, and says why. */
+/* True: it was done to the run. */
+static bool
+begin_cut(struct live_rig_run *r, const struct cut *c)
+{
+	bool done;
+
+	outside = c->outside;
+	live_rig_begin(r, &c->plan, SEED);
+	done = outside != NO_DESCRIPTORS && outside != INTERRUPT;
+	outside = NOTHING;
+	(void)setrlimit(RLIMIT_NOFILE, &descriptors);
+	return done;
+}
+
+/* It is no pass, and says why.  Another reason may come before that one. */
 static void
 is_cut(const struct cut *c)
 {
 	struct live_rig_run r;
 	char *message = r.point.message;
+	int tries = 1;
 
-	outside = c->outside;
-	live_rig_begin(&r, &c->plan, SEED);
-	outside = NOTHING;
-	(void)setrlimit(RLIMIT_NOFILE, &descriptors);
+	while ((!begin_cut(&r, c) || live_rig_idle(&r)) &&
+	    strncmp(message, c->message, strlen(c->message)) != 0 &&
+	    tries++ < LIVE_RIG_TRIES) {
+		note("once more: %s", message);
+		live_rig_end(&r);
+	}
 	is(judge_text(r.point.verdict), judge_text(JUDGE_INCONCLUSIVE),
 	    "a run with %s is inconclusive", c->plan.what);
 	message[strnlen(c->message, sizeof r.point.message - 1)] = '\0';
@@ -233,9 +258,16 @@ an_unexpected_death(const struct victim *v)
 		v->what, LEDGER, ONE, "", v->expect, 600, QUIET
 	};
 	struct live_rig_run r;
+	int tries = 1;
 
 	doomed = v;
 	live_rig_begin(&r, &plan, SEED);
+	/* Its program may have ended before it was seen. */
+	while (doomed != NULL && tries++ < LIVE_RIG_TRIES) {
+		note("once more: nobody was killed");
+		live_rig_end(&r);
+		live_rig_begin(&r, &plan, SEED);
+	}
 	if (!ok(doomed == NULL && r.point.verdict == JUDGE_INCONCLUSIVE,
 	    "a %s that dies by itself makes a run inconclusive", v->what))
 		live_rig_tell(&r);
@@ -272,9 +304,14 @@ where_operators_are(void)
 	};
 	const struct history_event *fault;
 	struct live_rig_run r;
+	int tries = 1;
 
 	live_rig_begin(&r, &plan, SEED);
-	fault = first_of(&r.h, HISTORY_FAULT, "resolve k done");
+	while ((fault = first_of(&r.h, HISTORY_FAULT, "resolve k done")) ==
+	    NULL && live_rig_idle(&r) && tries++ < LIVE_RIG_TRIES) {
+		live_rig_end(&r);
+		live_rig_begin(&r, &plan, SEED);
+	}
 	is(fault != NULL ? fault->p : "nobody", "g2",
 	    "an operator is where the plan says");
 	live_rig_end(&r);
@@ -285,13 +322,20 @@ what_operators_are_refused(void)
 {
 	static const struct live_rig_plan plan = {
 		"an operator for nothing", LEDGER, ONE,
-		"sim.on(sim.at(300), sim.operator.resolve('k', 'not-done'), "
+		"sim.on(sim.reply('c1'), sim.operator.resolve('k', 'not-done'), "
 		"sim.operator.resolve('z', 'done'))", SAFE, SERVICE_MS, QUIET
 	};
 	const struct history *h;
 	struct live_rig_run r;
+	int tries = 1;
 
 	live_rig_begin(&r, &plan, SEED);
+	/* It was to be vacuous: nothing was resolved. */
+	while (r.point.verdict == JUDGE_INCONCLUSIVE &&
+	    tries++ < LIVE_RIG_TRIES) {
+		live_rig_end(&r);
+		live_rig_begin(&r, &plan, SEED);
+	}
 	h = &r.h;
 	ok(first_of(h, HISTORY_NOTE, "k not-done is refused: idemctl: "
 	    "resolve: there is nothing to resolve: it is completed") != NULL,
