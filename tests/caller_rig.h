@@ -17,6 +17,7 @@ enum caller_rig_then {
 
 struct caller_rig {
 	struct loop *loop;
+	struct idem_clock clock;	/* of the loop */
 	char folder[64], socket[80];
 	int port;		/* TCP at 127.0.0.1 in place of it; 0: none */
 	struct watch listener;
@@ -25,6 +26,9 @@ struct caller_rig {
 	enum caller_rig_then then;
 	struct caller_rig_conn *conns;
 	struct idem_buf heard;	/* by the last connection that read */
+	size_t enough;		/* bytes of an answer; with them the time is
+				   over that a call has.  0: any number */
+	int64_t ahead_ms;	/* private: of its loop's clock */
 	size_t accepted;
 	bool aborted;		/* an ABORT_REQUEST was heard */
 };
@@ -36,7 +40,7 @@ void caller_rig_close(struct caller_rig *);
 void caller_rig_records(struct idem_buf *, struct idem_bytes out, bool end);
 
 /* Turn the loop until *n calls are done (each counts there, by its arg, with
-   caller_rig_done); false: not within 10 s. */
+   caller_rig_done); false: not within 60 s. */
 void caller_rig_done(struct call *);
 bool caller_rig_await(struct caller_rig *, const unsigned *n, unsigned want);
 /* One call, from its begin to its end. */

@@ -8,7 +8,7 @@
 
 /* The simulator's callers against a real idemd and its program. */
 
-#define WAIT_MS 20000
+#define WAIT_MS 90000
 #define MANY 40u
 
 static const char program[] = "#!/bin/sh\n"
@@ -47,7 +47,7 @@ begin_over(struct call *call, const char *key, unsigned *n, int *kept)
 	*call = (struct call){ .socket = rig.socket, .method = "POST",
 		.path = "/order", .program = rig_at(&rig, "order"),
 		.key = key, .body = idem_bytes_text("hello"),
-		.params = params, .timeout_ms = 10000, .done = called,
+		.params = params, .timeout_ms = 60000, .done = called,
 		.arg = n, .kept = kept };
 	call_start(loop, call);
 }
@@ -153,7 +153,7 @@ main(void)
 	test_two();
 	test_many();
 	test_kept();
-	rig_stop(&rig, 5000);
+	rig_stop(&rig, 20000);
 	rig_end(&rig);
 	loop_free(loop);
 	return done();
