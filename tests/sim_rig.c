@@ -13,7 +13,8 @@
 #include <time.h>
 #include <unistd.h>
 
-#define WAIT_MS 10000
+#define WAIT_MS 60000
+#define STOP_MS 20000
 
 struct loop *sim_loop;
 static const char *below;
@@ -137,7 +138,7 @@ sim_rig_start(struct sim_rig *w)
 void
 sim_rig_stop(struct sim_rig *w)
 {
-	instance_end(sim_loop, &w->instance, 2000);
+	instance_end(sim_loop, &w->instance, STOP_MS);
 	server_end(&w->server);
 }
 

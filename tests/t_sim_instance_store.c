@@ -8,6 +8,11 @@
 #include <stdio.h>
 #include <string.h>
 
+/* Who has to wait for the processor is no Redis that is away. */
+static const struct plan_pair patient[] = {
+	{ "store_timeout", "10s" }, { "budget", "20s" }
+};
+
 static void
 count_record(void *arg, const char *hex, const char *state, unsigned attempt)
 {
@@ -39,17 +44,17 @@ static void
 test_stores(void)
 {
 	static const struct plan_pair many[] = {
-		{ "lease", "1500ms" }, { "on_unknown", "retry 3" },
+		{ "lease", "90s" }, { "on_unknown", "retry 3" },
 		{ "on_outage", "memory" }, { "in_progress", "wait" },
-		{ "wait", "250ms" }, { "queue_wait", "2s" }, { "keep", "1h" },
+		{ "wait", "250ms" }, { "queue_wait", "60s" }, { "keep", "1h" },
 		{ "keep_min", "30m" }, { "tombstone", "1d" },
-		{ "limit", "5s" }, { "spool", "false" },
+		{ "limit", "60s" }, { "spool", "false" },
 		{ "store_exit", "any" }, { "kept_max", "1MiB" },
 		{ "body_max", "2MiB" }, { "lost_signal", "TERM" },
 		{ "required", "true" }, { "grace", "1s" }, { "programs", "3" },
 		{ "queue", "7" }, { "local_cache", "1MiB" },
-		{ "reserve", "1MiB" }, { "store_timeout", "150ms" },
-		{ "budget", "400ms" }, { "probe_every", "300ms" }
+		{ "reserve", "1MiB" }, { "store_timeout", "11s" },
+		{ "budget", "21s" }, { "probe_every", "300ms" }
 	};
 	static const struct {
 		enum plan_arbiter arbiter;
@@ -59,8 +64,8 @@ test_stores(void)
 	} rows[] = {
 		{ PLAN_REDIS, "a Redis as arbiter, and much configured",
 		  many, sizeof many / sizeof *many },
-		{ PLAN_REDIS, "a Redis as arbiter", NULL, 0 },
-		{ PLAN_LEDGER, "a ledger and a cache", NULL, 0 }
+		{ PLAN_REDIS, "a Redis as arbiter", patient, 2 },
+		{ PLAN_LEDGER, "a ledger and a cache", patient, 2 }
 	};
 	int64_t from_us;
 	char mark[32];
@@ -102,6 +107,8 @@ test_tokens(void)
 		return;
 	}
 	sim_rig_prepare(&w);
+	w.plan.gates.config = patient;
+	w.plan.gates.configs = 2;
 	sim_rig_store(&w, PLAN_TOKEN);
 	sim_rig_start(&w);
 	is_int(instance_ctl(sim_loop, &w.instance, mint, token, sizeof token),
@@ -126,6 +133,8 @@ test_sentinels(void)
 		return;
 	}
 	sim_rig_prepare(&w);
+	w.plan.gates.config = patient;
+	w.plan.gates.configs = 2;
 	sim_rig_store(&w, PLAN_REDIS);
 	server_await(sim_loop, &w.server, SIM_UP_MS);
 	if (server_watch(sim_loop, sentinels, &w.server, w.folder) == -1)
