@@ -12,10 +12,22 @@
 . "${top_srcdir:-$(dirname "$0")/..}/tests/idemsim.sh"
 libexec=$IDEMSIM_LIBEXEC
 
-# run LIBEXEC FILE
+# run LIBEXEC FILE STATUS: where all points are to pass, or to be vacuous.  What
+# the machine holds up may be cut, or come past the moment of its fault: then
+# it is run again, five times in all.
 run() {
-	IDEMSIM_LIBEXEC=$1 timeout 180 "$idemsim" run --runs 1 "$2" >out 2>err
-	got=$?
+	tries=0
+	until [ $tries = 5 ]; do
+		tries=$((tries + 1))
+		IDEMSIM_LIBEXEC=$1 timeout 180 "$idemsim" run --runs 1 "$2" \
+		    >out 2>err
+		got=$?
+		case $3.$got in
+		0.2) ;;
+		2.2) grep -Eq '^ok|^not ok .* inconclusive' out || break ;;
+		*) break ;;
+		esac
+	done
 }
 
 # The point of that name is vacuous because of that fault.
@@ -68,7 +80,7 @@ scenarios() {
 scenarios redis <<'END' >control.lua redis
 a delay|sim.on(sim.at(0), sim.net.delay("g1->a", 5))
 END
-run "$libexec" control.lua
+run "$libexec" control.lua 0
 if grep -q '# SKIP' out; then
 	sed -n 's/.*# SKIP/1..0 # SKIP/p' out | head -n 1
 	exit 0
@@ -94,7 +106,7 @@ client gone|sim.on(sim.at(600), sim.client.give_up("c1"))
 never drawn|sim.on(sim.all { sim.at(50), sim.effect("other") }, sim.store.flush("a"))
 END
 scenarios redis redis <moments >moments.lua
-run "$libexec" moments.lua
+run "$libexec" moments.lua 2
 [ $got = 2 ]
 ok $? 'points whose faults never strike end with 2'
 while IFS='|' read -r name fault; do
@@ -128,10 +140,10 @@ END
 scenarios ledger ledger <labels >labels.lua
 scenarios ledger ledger <disks >disks.lua
 
-run "$libexec" labels.lua
+run "$libexec" labels.lua 0
 [ $got = 0 ]
 ok $? 'labels strike'
-run "$libexec" disks.lua
+run "$libexec" disks.lua 0
 [ $got = 0 ]
 ok $? 'faults of disks and clocks strike'
 
@@ -140,7 +152,7 @@ if grep -q IDEMSIM_LABELS "$libexec/idemd"; then
 	echo "ok $count # SKIP all of this build's idemd have labels"
 else
 	without idemd-sim "$libexec/idemd"
-	run "$dir/dead" labels.lua
+	run "$dir/dead" labels.lua 2
 	[ $got = 2 ]
 	ok $? 'an idemd without labels ends with 2'
 	while IFS='|' read -r name fault; do
@@ -151,7 +163,7 @@ fi
 # Some library that is there anyway, and touches nothing.
 library=$(ldd "$idemsim" | sed -n 's/.*libjansson[^ ]* => \([^ ]*\).*/\1/p')
 without idemsim-preload.so "$library"
-run "$dir/dead" disks.lua
+run "$dir/dead" disks.lua 2
 [ $got = 2 ]
 ok $? 'a preloaded library that does nothing ends with 2'
 while IFS='|' read -r name fault; do
