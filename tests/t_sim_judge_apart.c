@@ -18,7 +18,7 @@
 	"c1 ret a1 ok d=D | c2 inv a2 k1 | c2 ret a2 ok d=D"
 #define BAD "c1 inv a1 k1 | h1 begin e1 k1 a1 b=o7 | h1 commit e1 | " \
 	"c1 ret a1 info | c1 inv a2 k2 | h2 begin e2 k2 a2 b=o7 | h2 commit e2"
-#define WITHIN_MS 10000
+#define WITHIN_MS 60000
 
 /* --- a scenario whose function does what a test wants --------------------- */
 

@@ -20,7 +20,7 @@ my ($folder, @command) = @ARGV;
 my $browser;
 
 $SIG{ALRM} = $SIG{TERM} = $SIG{INT} = sub { die "it takes too long\n" };
-alarm 120;
+alarm 300;
 
 sub look {
 	my ($page, $scheme, $width, $height) = @_;
