@@ -38,10 +38,16 @@ enum crash_program {
 	CRASH_BACKEND		/* a FastCGI application, which answers */
 };
 
-#define CRASH_LEASE_MS 2000
+/*
+ * Who is late does not start: a program is begun within its lease or not at
+ * all.  So it is far longer than a process may be held up, unless the row has
+ * to wait until it is over.
+ */
+#define CRASH_LEASE_MS 30000
+#define CRASH_SHORT_MS 8000
 #define CRASH_GRACE_MS 500
-#define CRASH_LIMIT_MS 10000
-#define CRASH_HELD_LIMIT_MS 2500	/* where a lock is held for good: for
+#define CRASH_LIMIT_MS 60000
+#define CRASH_HELD_LIMIT_MS 8000	/* where a lock is held for good: for
 					   so long it may yet run */
 
 /*
@@ -76,6 +82,7 @@ struct crash_found {
 };
 
 bool crash_row_holds(const struct crash_row *);	/* a lock, for good */
+int crash_row_lease_ms(const struct crash_row *);
 /* In words, for a test's text. */
 void crash_row_text(const struct crash_row *, char *out, size_t size);
 /*

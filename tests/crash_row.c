@@ -12,13 +12,13 @@
 #include <time.h>
 #include <unistd.h>
 
-#define REACH_MS 20000		/* to come to the point */
-#define AWAY_MS (CRASH_LEASE_MS + CRASH_GRACE_MS + 700)
+#define REACH_MS 60000		/* to come to the point */
 #define ROUND_MS 1000		/* between two looks of whoever settles */
-#define SLACK_MS 3000		/* of a busy machine */
-#define HELD_MS (CRASH_HELD_LIMIT_MS + CRASH_GRACE_MS + 1000)
-#define END_MS (CRASH_LEASE_MS + CRASH_GRACE_MS + ROUND_MS + SLACK_MS)
-#define WAIT_MS (2 * END_MS)	/* to learn how late it is */
+#define SLACK_MS 20000		/* of a busy machine */
+/* Less than a lease: nobody waits until it is over to write down an end. */
+#define END_MS (ROUND_MS + SLACK_MS)
+#define HELD_MS (CRASH_SHORT_MS + CRASH_HELD_LIMIT_MS + CRASH_GRACE_MS + 1000)
+#define WAIT_MS (3 * END_MS)	/* to learn how late it is */
 #define PAUSE_MS 50		/* a client's, between two tries */
 
 struct crash {
@@ -84,6 +84,11 @@ judge(struct crash *c, const struct rig_answer *answer)
 	if (says(answer, "stored") || says(answer, "replayed")) {
 		compare(c, answer);
 		return 'A';
+	}
+	/* Its lobby was held up for so long that it could not write it down. */
+	if (says(answer, "unrecorded")) {
+		compare(c, answer);
+		return '-';
 	}
 	if (says(answer, "unknown"))
 		return 'U';
@@ -154,6 +159,7 @@ make_orphan(struct crash *c)
 		pause_ms(3);
 	}
 	kill(w->lobby[c->worker], SIGKILL);
+	w->lobby[c->worker] = 0;	/* another's number, sooner or later */
 	hear_first(c, REACH_MS);
 	return true;
 }
@@ -176,20 +182,27 @@ come_to_the_point(struct crash *c)
 /* --- the fault ------------------------------------------------------------ */
 
 static void
+strike_one(pid_t pid, int sig)
+{
+	if (pid != 0)
+		kill(pid, sig);
+}
+
+static void
 strike(struct crash *c, int sig)
 {
 	struct crash_world *w = &c->world;
 
 	switch (c->row->who) {
 	case CRASH_LOBBY:
-		kill(w->lobby[c->worker], sig);
+		strike_one(w->lobby[c->worker], sig);
 		return;
 	case CRASH_KEEPER:
-		kill(w->keeper[c->worker], sig);
+		strike_one(w->keeper[c->worker], sig);
 		return;
 	case CRASH_WORKER:
-		kill(w->lobby[c->worker], sig);
-		kill(w->keeper[c->worker], sig);
+		strike_one(w->lobby[c->worker], sig);
+		strike_one(w->keeper[c->worker], sig);
 		return;
 	case CRASH_INSTANCE:
 		kill(-w->rig.pid, sig);
@@ -228,7 +241,8 @@ count_unknown(struct crash *c, char end)
 static void
 stay_away(struct crash *c)
 {
-	int64_t until_ms = rig_now_ms() + AWAY_MS;
+	int64_t until_ms = rig_now_ms() + crash_row_lease_ms(c->row) +
+	    CRASH_GRACE_MS + 700;
 
 	while (rig_now_ms() < until_ms) {
 		if (c->row->asked)
@@ -408,6 +422,13 @@ bool
 crash_row_holds(const struct crash_row *row)
 {
 	return row->how == CRASH_STAY || row->program == CRASH_LEAVES;
+}
+
+int
+crash_row_lease_ms(const struct crash_row *row)
+{
+	return row->how == CRASH_STOP || crash_row_holds(row) ?
+	    CRASH_SHORT_MS : CRASH_LEASE_MS;
 }
 
 /* --- in words ------------------------------------------------------------- */

@@ -15,7 +15,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#define GONE_MS 10000
+#define GONE_MS 60000
 #define TOKEN_AT "{\"token\":\""
 
 /* --- its programs --------------------------------------------------------- */
@@ -58,7 +58,7 @@ put_programs(struct crash_world *w)
 	rig_program(&w->rig, "dies", "#!/bin/sh\necho x >>starts\n"
 	    "kill -9 $$\n");
 	rig_program(&w->rig, "leaves", "#!/bin/sh\n"
-	    "setsid sleep 30 </dev/null >/dev/null 2>&1 &\n"
+	    "setsid sleep 100 </dev/null >/dev/null 2>&1 &\n"
 	    "echo $! >left\n"
 	    "exec ./order\n");
 }
@@ -97,8 +97,8 @@ put_stores(struct idem_buf *conf, struct crash_world *w)
 		return;
 	}
 	idem_buf_printf(conf, "shared = redis { url = '%s', prefix = '%s', "
-	    "timeout = '2s', budget = '2s', probe = '300ms' }\n", w->redis,
-	    w->prefix);
+	    "timeout = '%dms', budget = '%dms', probe = '300ms' }\n",
+	    w->redis, w->prefix, CRASH_SHORT_MS, CRASH_SHORT_MS);
 	if (w->row->at == CRASH_TOKEN)
 		idem_buf_printf(conf, "tokens = { keys = '%s' }\n",
 		    rig_at(&w->rig, "keys"));
@@ -111,8 +111,8 @@ put_route(struct idem_buf *conf, struct crash_world *w)
 
 	idem_buf_printf(conf, "route { path = '/order', arbiter = '%s',\n"
 	    "    lease = '%dms', limit = '%dms', in_progress = wait '300ms',\n",
-	    arbiter_name(row->at), CRASH_LEASE_MS, crash_row_holds(row) ?
-	    CRASH_HELD_LIMIT_MS : CRASH_LIMIT_MS);
+	    arbiter_name(row->at), crash_row_lease_ms(row),
+	    crash_row_holds(row) ? CRASH_HELD_LIMIT_MS : CRASH_LIMIT_MS);
 	if (row->program == CRASH_BACKEND)
 		idem_buf_printf(conf, "    program = fastcgi { 'unix:%s' } }\n",
 		    w->backend.socket);
@@ -294,24 +294,20 @@ await_gone(struct crash_world *w)
 	int64_t until_ms = rig_now_ms() + GONE_MS;
 	int fd;
 
-	while ((fd = rig_connect(&w->rig)) != -1) {
-		close(fd);
+	/* EAGAIN: too many of these wait to be accepted. */
+	while ((fd = rig_connect(&w->rig)) != -1 || errno == EAGAIN) {
+		if (fd != -1)
+			close(fd);
 		if (rig_now_ms() > until_ms)
 			bail_out("somebody listens after all are killed");
 		poll(NULL, 0, 2);
 	}
 }
 
-/* What is stopped would not end by itself. */
+/* By their group: the number of one that has died may be another's by now. */
 static void
 kill_all(struct crash_world *w)
 {
-	unsigned i;
-
-	for (i = 0; i < CRASH_WORKERS; i++) {
-		kill(w->keeper[i], SIGKILL);
-		kill(w->lobby[i], SIGKILL);
-	}
 	kill(-w->rig.pid, SIGKILL);
 	waitpid(w->rig.pid, NULL, 0);
 	w->rig.pid = 0;
