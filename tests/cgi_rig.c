@@ -19,7 +19,8 @@
 #include <unistd.h>
 
 #define VARIABLES_MAX 64
-#define WAIT_MS 30000
+#define WAIT_MS 120000
+#define NONE_MS 60000
 
 /* --- the program ---------------------------------------------------------- */
 
@@ -348,7 +349,7 @@ cgi_family(struct rig *rig, pid_t front, pid_t *lobby, pid_t *keeper)
 bool
 cgi_await_none(struct rig *rig)
 {
-	int64_t until_ms = rig_now_ms() + 20000;
+	int64_t until_ms = rig_now_ms() + NONE_MS;
 
 	while (cgi_alive(rig, NULL, 0) > 0) {
 		if (rig_now_ms() > until_ms)

@@ -58,7 +58,7 @@ size_t cgi_alive(struct rig *, pid_t *pids, size_t max);
  * is the program.
  */
 void cgi_family(struct rig *, pid_t front, pid_t *lobby, pid_t *keeper);
-/* Until there is none; false after 20 s. */
+/* Until there is none; false after a minute. */
 bool cgi_await_none(struct rig *);
 
 #endif

@@ -21,9 +21,8 @@
  *	CRASH_ONLY	only rows whose text has this in it
  */
 #define AT_ONCE 6
-#define REACH_MS 20000		/* to come to the point */
-#define SLACK_MS 4000		/* of a busy machine */
-#define END_MS (CRASH_LEASE_MS + CRASH_GRACE_MS + SLACK_MS)
+#define REACH_MS 60000		/* to come to the point */
+#define END_MS 25000		/* before a lease is over, which tells nothing */
 #define PAUSE_MS 50
 #define KEY "crash"
 
@@ -174,14 +173,14 @@ put_files(struct world *w, const char *redis, const char *prefix)
 		    "create = true }\n", rig->ledger);
 	else
 		snprintf(store, sizeof store, "shared = redis { url = '%s', "
-		    "prefix = '%s', timeout = '2s', budget = '2s' }\n", redis,
-		    prefix);
+		    "prefix = '%s', timeout = '%dms', budget = '%dms' }\n",
+		    redis, prefix, CRASH_SHORT_MS, CRASH_SHORT_MS);
 	snprintf(conf, sizeof conf, "grace = '%dms'\nlocal_cache = 'none'\n"
 	    "run = '%s'\n%sroute { path = '/**', arbiter = '%s', "
-	    "program = cgi {},\n    lease = '%dms', limit = '10s', "
+	    "program = cgi {},\n    lease = '%dms', limit = '%dms', "
 	    "in_progress = wait '300ms' }\n", CRASH_GRACE_MS,
 	    rig_at(rig, "run"), store, w->row->at == CRASH_LEDGER ? "ledger" :
-	    "redis", CRASH_LEASE_MS);
+	    "redis", CRASH_LEASE_MS, CRASH_LIMIT_MS);
 	rig_file(rig, "idem.conf", conf);
 	snprintf(w->config, sizeof w->config, "IDEM_CONFIG=%s",
 	    rig_at(rig, "idem.conf"));
@@ -352,14 +351,24 @@ ask_for_others(struct world *w)
 	wrong(w, "it is still in progress");
 }
 
+/* What cannot be started has no answer; but who still has its key may be late
+   in giving it up. */
+static bool
+is_told(const struct world *w, char end)
+{
+	if (end == '-')
+		return w->row->point->program == BROKEN;
+	return end != 'P';
+}
+
 static char
 ask_until_told(struct world *w)
 {
 	int64_t until_ms = rig_now_ms() + END_MS;
 	char end;
 
-	while (((end = call(w, KEY, NULL)) == '-' || end == 'P') &&
-	    w->row->point->program != BROKEN && rig_now_ms() < until_ms)
+	while (!is_told(w, end = call(w, KEY, NULL)) &&
+	    rig_now_ms() < until_ms)
 		poll(NULL, 0, PAUSE_MS);
 	return end;
 }
