@@ -4,6 +4,7 @@
 #include "store.h"
 #include "tap.h"
 
+#include <poll.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -11,6 +12,10 @@
 #include <unistd.h>
 
 /* What the doctor finds at real servers, most of them badly set up. */
+#define ASKS_MAX 5
+#define AGAIN_MS 1000
+#define SAVED_MS 60000
+
 static char folder[] = "/tmp/t_doctor_redis.XXXXXX";
 static char conf[100], ledger[100];
 
@@ -40,13 +45,22 @@ has(const char *out, const char *want)
 	return (strstr(out, text) != NULL) != not_;
 }
 
+/* A server that is held up has two seconds to answer, and then what it would
+   have said is not known: so the doctor is asked again. */
 static void
 finds(int status, const char *want, const char *what, const char *args)
 {
 	const char *out;
-	int got = ctl_run(&out, "doctor --json %s", args);
+	int got, i = 0;
+	bool right;
 
-	if (!ok(got == status && has(out, want), "%s", what))
+	do {
+		if (i > 0)
+			poll(NULL, 0, AGAIN_MS);
+		got = ctl_run(&out, "doctor --json %s", args);
+		right = got == status && has(out, want);
+	} while (!right && ++i < ASKS_MAX);
+	if (!ok(right, "%s", what))
 		note("exit %d, not %d; %s is not in: %.1500s", got, status,
 		    want, out);
 }
@@ -122,15 +136,16 @@ check_disk(struct redis_rig *r)
 		bail_out("its folder cannot be changed");
 	rmdir(away);
 	DO(r, "BGSAVE");
-	if (!redis_rig_await(r, 5000, "rdb_last_bgsave_status:err", "INFO",
+	if (!redis_rig_await(r, SAVED_MS, "rdb_last_bgsave_status:err", "INFO",
 	    "persistence", NULL))
 		bail_out("the snapshot did not fail");
 	finds(1, "fail redis.saved", "a disk that cannot be written to is "
 	    "found [redis:14]", at(r));
 	DO(r, "CONFIG", "SET", "dir", r->folder);
 	DO(r, "BGSAVE");
-	redis_rig_await(r, 5000, "rdb_last_bgsave_status:ok", "INFO",
-	    "persistence", NULL);
+	if (!redis_rig_await(r, SAVED_MS, "rdb_last_bgsave_status:ok", "INFO",
+	    "persistence", NULL))
+		bail_out("the snapshot failed again");
 	DO(r, "CONFIG", "SET", "appendonly", "yes");
 }
 
@@ -258,7 +273,7 @@ check_replicas(void)
 	finds(1, "fail redis.role", "one in a master's place is found "
 	    "[redis:9]", at(&replica));
 	DO(&master, "CONFIG", "SET", "min-replicas-to-write", "1");
-	DO(&master, "CONFIG", "SET", "min-replicas-max-lag", "2");
+	DO(&master, "CONFIG", "SET", "min-replicas-max-lag", "10");
 	DO(&replica, "CONFIG", "SET", "replica-read-only", "yes");
 	finds(0, "ok redis.min-replicas", "nothing is found once all is right",
 	    at(&master));
