@@ -12,8 +12,9 @@
 #include <unistd.h>
 
 #define CHILDREN_MAX 64
-#define SETTLE_MS 10000
+#define SETTLE_MS 60000
 #define REST_LOOKS 20		/* that agree, a few ms apart */
+#define REST_MS 60000
 
 void
 holds_worker(struct rig *rig, struct worker *w)
@@ -92,6 +93,36 @@ same_means(const struct holds *a, const struct holds *b)
 	    a->children == b->children;
 }
 
+/* Every thread: one that has something to do, and no processor, is 'R'. */
+static bool
+is_asleep(pid_t pid)
+{
+	char path[300], text[512], *end;
+	struct dirent *entry;
+	bool asleep = true;
+	FILE *file;
+	DIR *dir;
+
+	snprintf(path, sizeof path, "/proc/%d/task", (int)pid);
+	dir = opendir(path);
+	while (dir != NULL && (entry = readdir(dir)) != NULL) {
+		if (entry->d_name[0] == '.')
+			continue;
+		snprintf(path, sizeof path, "/proc/%d/task/%.20s/stat",
+		    (int)pid, entry->d_name);
+		file = fopen(path, "re");
+		if (file == NULL)
+			continue;
+		text[fread(text, 1, sizeof text - 1, file)] = '\0';
+		fclose(file);
+		end = strrchr(text, ')');
+		asleep = asleep && end != NULL && strncmp(end, ") S", 3) == 0;
+	}
+	if (dir != NULL)
+		closedir(dir);
+	return asleep;
+}
+
 static struct holds
 look_later(const struct worker *w)
 {
@@ -104,12 +135,14 @@ look_later(const struct worker *w)
 struct holds
 holds_at_rest(const struct worker *w)
 {
+	int64_t until_ms = rig_now_ms() + REST_MS;
 	struct holds before = look(w), now;
-	int same, i;
+	int same = 0;
 
-	for (same = i = 0; same < REST_LOOKS && i < 2000; i++) {
+	while (same < REST_LOOKS && rig_now_ms() < until_ms) {
 		now = look_later(w);
-		same = same_means(&now, &before) ? same + 1 : 0;
+		same = same_means(&now, &before) && is_asleep(w->lobby) &&
+		    is_asleep(w->keeper) ? same + 1 : 0;
 		before = now;
 	}
 	return before;

@@ -22,9 +22,10 @@ struct holds {
 /* Of an instance with one worker, by its log; bails out. */
 void holds_worker(struct rig *, struct worker *);
 
-/* As soon as nothing has changed for a while. */
+/* As soon as nothing has changed for a while, and neither of them has anything
+   to do: one that is held up changes nothing either. */
 struct holds holds_at_rest(const struct worker *);
-/* As soon as descriptors and children are those, or after 10 s: what was
+/* As soon as descriptors and children are those, or after a minute: what was
    closed a moment ago may not be closed over there yet. */
 struct holds holds_until(const struct worker *, const struct holds *);
 

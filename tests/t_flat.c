@@ -27,7 +27,7 @@
 #define SLACK_KB 512
 #define NOTES_MAX (2 * RUN_NOTES_SPARE)	/* a file and its lock each */
 #define LIMIT_MS 600000
-#define ANSWER_MS 10000
+#define ANSWER_MS 60000
 
 struct world {
 	struct rig *rig;

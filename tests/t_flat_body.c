@@ -22,7 +22,7 @@
 #define BODY_LONG (2ll << 30)
 #define DISK_NEEDED (5ull << 30)
 #define BODY_SLACK_KB 4096	/* buffers of a socket, a pipe and a queue */
-#define ANSWER_MS 10000
+#define ANSWER_MS 60000
 #define STUCK_MS 60000
 #define PIECE 65528u		/* a record's content */
 
