@@ -166,6 +166,12 @@ fronts_end() {
 	exit
 }
 
+# A socket is there a moment before somebody listens on it.
+listens() {
+	perl -MIO::Socket::UNIX -e \
+	    'exit !IO::Socket::UNIX->new(Peer => $ARGV[0])' "$1"
+}
+
 # --- idemd --------------------------------------------------------------------
 
 # Started in the front's place, or by it.

@@ -8,7 +8,7 @@ ask() {
 	method=$1 path=$2
 	shift 2
 	rm -f "$folder/body" "$folder/head"
-	line=$(curl -s -X "$method" --max-time 30 --path-as-is -H 'Expect:' \
+	line=$(curl -s -X "$method" --max-time 120 --path-as-is -H 'Expect:' \
 	    -o "$folder/body" -D "$folder/head" \
 	    -w '%{http_code}|%header{location}|%header{idempotency-status}' \
 	    "$@" "http://127.0.0.1:$port$path")

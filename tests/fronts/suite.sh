@@ -200,20 +200,22 @@ check_leaving() {
 	wait "$leaver" 2>/dev/null
 	holds "$front: a client leaves while its program runs" \
 	    [ $? -gt 128 -a ! -e "$folder/body" ]
-	{ sleep 2; rm "$folder/hold"; } &	# it runs on, and who asks waits
-	letting=$!
+	ask GET '/cgi-bin/env.cgi'	# by now the front has seen it leave
+	rm "$folder/hold"
 	keyed gone POST '/cgi-bin/take.cgi?gone&hold' -d x
-	wait "$letting"
 	is "$status $said $(begun 'gone&hold')" "201 replayed 1" \
 	    "$front: the run went on, and its answer was kept [cgi:C70 F13]"
-	keyed turn POST '/cgi-bin/take.cgi?turn&sleep=1' -d x &
+	# The front answers after it was told to reload, not before.
+	: >"$folder/hold"
+	keyed turn POST '/cgi-bin/take.cgi?turn&hold' -d x &
 	asker=$!
-	until_true has_begun 'turn&sleep=1'
+	until_true has_begun 'turn&hold'
 	front_reload
+	rm "$folder/hold"
 	wait "$asker"
 	until_true front_answers
-	keyed turn POST '/cgi-bin/take.cgi?turn&sleep=1' -d x
-	is "$status $said $(begun 'turn&sleep=1')" "201 replayed 1" \
+	keyed turn POST '/cgi-bin/take.cgi?turn&hold' -d x
+	is "$status $said $(begun 'turn&hold')" "201 replayed 1" \
 	    "$front: a reload of the front loses no run"
 	keyed stop POST '/cgi-bin/take.cgi?stop&sleep=0.5' -d x &
 	asker=$!
@@ -245,7 +247,7 @@ tokens_begin() {
 	token_keys
 	cat >"$folder/idem.conf" <<-END
 	ledger = sqlite { path = "$folder/ledger.db" }
-	shared = redis { url = "unix:$folder/none.sock" }
+	shared = redis { url = "unix:$folder/none.sock", budget = "8s" }
 	tokens = { keys = "$folder/token.keys" }
 	local programs = cgi { root = "$www/cgi-bin" }
 	route {
