@@ -98,7 +98,7 @@ start_company() {
 	my ($known, $file) = @ARGV;
 	my $socket = IO::Socket::INET->new(Listen => 5,
 	    LocalAddr => '127.0.0.1', LocalPort => 0) or die "no socket";
-	alarm 60;
+	alarm 600;
 	open my $out, '>', "$file.new" or die "$file: $!";
 	print $out $socket->sockport;
 	close $out;
@@ -116,7 +116,7 @@ start_company() {
 	perl "$work/company" "$key" "$work/port" &
 	server=$!
 	tries=0
-	while [ ! -e "$work/port" ] && [ $tries -lt 200 ]; do
+	while [ ! -e "$work/port" ] && [ $tries -lt 1200 ]; do
 		sleep 0.05
 		tries=$((tries + 1))
 	done
