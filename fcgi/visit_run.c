@@ -22,7 +22,6 @@ begin(struct visit *v)
 	run_free(v->run);
 	v->run = NULL;
 	run_note_won(v);
-	waiting_runs(v);
 }
 
 void
@@ -31,6 +30,8 @@ visit_run(struct idem_exchange *x, const struct idem_effect *fx)
 	struct visit *v = visit_of(x);
 
 	begin(v);
+	if (!fx->unkeyed)
+		waiting_runs(v);
 	if (fx->unprotected)
 		lobby_alert_visit(v, ALERT_UNPROTECTED);
 	if (run_note_handed(v))
@@ -49,6 +50,7 @@ visit_probe(struct idem_exchange *x, const struct idem_effect *fx)
 
 	(void)fx;
 	begin(v);
+	waiting_runs(v);
 	run_start(v, RUN_PROBE);
 }
 

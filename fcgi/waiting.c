@@ -15,6 +15,8 @@
  * when it leaves, the next waiter leads.
  */
 
+#define ALONE_MS 50
+
 static struct idem_flight *
 flight_of(struct lobby *lobby, uint32_t number)
 {
@@ -66,6 +68,14 @@ cached(struct visit *v)
 	return true;
 }
 
+static uint32_t
+lead(struct visit *v, uint32_t *found)
+{
+	v->flight = idem_waiters_lead(&v->lobby->waiters, &v->x.key,
+	    &v->x.fingerprint, &v->x.guard, v->person.number, found);
+	return v->flight;
+}
+
 void
 waiting_look(struct visit *v, struct idem_event *ev)
 {
@@ -81,9 +91,7 @@ waiting_look(struct visit *v, struct idem_event *ev)
 	}
 	if (leads(v))
 		return;
-	v->flight = idem_waiters_lead(w, &v->x.key, &v->x.fingerprint,
-	    &v->x.guard, v->person.number, &found);
-	if (v->flight == IDEM_NOWHERE && found != IDEM_NOWHERE) {
+	if (lead(v, &found) == IDEM_NOWHERE && found != IDEM_NOWHERE) {
 		ev->look = idem_waiters_compare(w, found, &v->x.fingerprint,
 		    &v->x.guard);
 		v->x.differs = idem_fingerprint_differs(&v->x.fingerprint,
@@ -138,16 +146,38 @@ watch_flight(struct visit *v)
 	return v->waiting;
 }
 
+/*
+ * Who leads asks for another request yet, and will soon be told that it is not
+ * the one: until then there is no flight for this one, and it looks again.
+ */
+static bool
+wait_alone(struct visit *v)
+{
+	struct lobby *lobby = v->lobby;
+	int64_t due_ms = loop_now(lobby->loop) + ALONE_MS;
+
+	if (due_ms > v->wait_until_ms)
+		due_ms = v->wait_until_ms;
+	v->wait.due = watch_due;
+	v->waiting = loop_timer(lobby->loop, &v->wait, due_ms) == 0;
+	if (v->waiting)
+		one_more_waits(lobby);
+	return v->waiting;
+}
+
 static bool
 join_flight(struct visit *v)
 {
 	struct lobby *lobby = v->lobby;
 	uint32_t flight = idem_waiters_find(&lobby->waiters, &v->x.key);
 
+	/* It asked beside one that has left. */
+	if (flight == IDEM_NOWHERE)
+		return lead(v, &flight) != IDEM_NOWHERE && watch_flight(v);
 	/* Parked, it keeps of its request only what the flight knows. */
-	if (flight == IDEM_NOWHERE || idem_waiters_compare(&lobby->waiters,
-	    flight, &v->x.fingerprint, &v->x.guard) != IDEM_LOOK_LED)
-		return false;
+	if (idem_waiters_compare(&lobby->waiters, flight, &v->x.fingerprint,
+	    &v->x.guard) != IDEM_LOOK_LED)
+		return wait_alone(v);
 	v->queue_next = lobby->to_park;
 	lobby->to_park = v;
 	return true;
@@ -397,32 +427,14 @@ promote(struct lobby *lobby, uint32_t flight)
 	woken(v, IDEM_WOKEN_UNSURE);
 }
 
-/* The leader has the key. */
+/* It may have asked beside a leader; its duplicates wait for it, too. */
 void
 waiting_runs(struct visit *v)
 {
-	if (leads(v))
+	uint32_t found;
+
+	if (leads(v) || lead(v, &found) != IDEM_NOWHERE)
 		flight_of(v->lobby, v->flight)->sure = true;
-}
-
-/* The leader's exchange is over. */
-void
-waiting_left(struct visit *v)
-{
-	struct lobby *lobby = v->lobby;
-	uint32_t flight = v->flight;
-	bool completed;
-
-	if (flight == IDEM_NOWHERE)
-		return;
-	v->flight = IDEM_NOWHERE;
-	if (!v->has_end) {
-		promote(lobby, flight);
-		return;
-	}
-	completed = v->end == IDEM_WOKEN_COMPLETED;
-	wake_all(lobby, flight, v->end, completed ? v->x.answer : NULL,
-	    v->x.gate.unprotected);
 }
 
 static void
@@ -447,6 +459,29 @@ ask_for(struct lobby *lobby, const struct idem_digest *key)
 
 	if (flight != IDEM_NOWHERE)
 		ask(lobby, flight_of(lobby, flight));
+}
+
+/* A visit's exchange is over. */
+void
+waiting_left(struct visit *v)
+{
+	struct lobby *lobby = v->lobby;
+	uint32_t flight = v->flight;
+	bool completed;
+
+	if (flight == IDEM_NOWHERE) {
+		if (v->has_end)		/* it ran beside a leader */
+			ask_for(lobby, &v->x.key);
+		return;
+	}
+	v->flight = IDEM_NOWHERE;
+	if (!v->has_end) {
+		promote(lobby, flight);
+		return;
+	}
+	completed = v->end == IDEM_WOKEN_COMPLETED;
+	wake_all(lobby, flight, v->end, completed ? v->x.answer : NULL,
+	    v->x.gate.unprotected);
 }
 
 void
