@@ -93,14 +93,17 @@ static void
 find_lost(const struct check_view *v, const struct check_try *ack,
     const struct check_try *try, const char *what, struct check_finding *f)
 {
-	check_find(f, CHECK_VIOLATED, v->keys[try->key].name, "try %d had its "
-	    "final answer; try %d, after it, %s", ack->a, try->a, what);
-	check_find_event(f, ack->ret);
-	check_find_event(f, try->run != NULL ? try->run->first : try->ret);
-	check_find_event(f, try->inv);
-	f->of_time = try->run == NULL && (try->class == OUTCOME_INFO ||
+	struct check_finding lost = { .invariant = f->invariant };
+
+	check_find(&lost, CHECK_VIOLATED, v->keys[try->key].name, "try %d had "
+	    "its final answer; try %d, after it, %s", ack->a, try->a, what);
+	check_find_event(&lost, ack->ret);
+	check_find_event(&lost, try->run != NULL ? try->run->first : try->ret);
+	check_find_event(&lost, try->inv);
+	lost.of_time = try->run == NULL && (try->class == OUTCOME_INFO ||
 	    try->class == OUTCOME_BUSY || (try->class == OUTCOME_FAIL &&
 	    refused_for_now(try)));
+	check_find_keep(f, &lost);
 }
 
 /* In the end nothing excuses that it cannot be had; NULL: it can, or the
@@ -116,16 +119,15 @@ missing(const struct check_try *look)
 	    "was not served when all was healed and quiet";
 }
 
-/* false: there is something to be said. */
-static bool
-is_there_at_last(const struct check_view *v, struct arena *arena,
+static void
+look_at_last(const struct check_view *v, struct arena *arena,
     const struct check_try **first, struct check_finding *f)
 {
 	const struct check_try **looks, *open = NULL, *look, *ack;
 	size_t i, n = check_looks(v, arena, false, &looks);
 	const char *what;
 
-	for (i = 0; i < n; i++) {
+	for (i = 0; i < n && !check_find_certain(f); i++) {
 		look = looks[i];
 		ack = first[look->question];
 		if (!is_later(v, ack, look))
@@ -134,14 +136,11 @@ is_there_at_last(const struct check_view *v, struct arena *arena,
 		if (look->ret == NULL || (what != NULL &&
 		    look->ret->t_ns < check_settled_ns(v)))
 			open = look;
-		else if (what != NULL) {
+		else if (what != NULL)
 			find_lost(v, ack, look, what, f);
-			return false;
-		}
 	}
-	if (open != NULL)
+	if (open != NULL && f->said != CHECK_VIOLATED)
 		check_find_open(f, open);
-	return open == NULL;
 }
 
 /*
@@ -167,20 +166,19 @@ check_ack_durable(const struct check_view *v, struct check_finding *f)
 	const char *what;
 
 	first = acknowledged(v, &arena);
-	for (try = v->tries; try < v->tries + v->tries_n; try++) {
+	for (try = v->tries; try < v->tries + v->tries_n &&
+	    !check_find_certain(f); try++) {
 		ack = try->key != CHECK_NO_KEY ? first[try->question] : NULL;
 		if (!is_later(v, ack, try))
 			continue;
 		what = wrong(v, ack, try);
 		exercised = exercised || (try->class != OUTCOME_INFO &&
 		    try->class != OUTCOME_NONE && try->ret->status > 0);
-		if (what == NULL)
-			continue;
-		find_lost(v, ack, try, what, f);
-		goto out;
+		if (what != NULL)
+			find_lost(v, ack, try, what, f);
 	}
-	if (is_there_at_last(v, &arena, first, f))
+	if (f->said != CHECK_VIOLATED)
 		check_find_end(f, exercised);
-out:
+	look_at_last(v, &arena, first, f);
 	arena_free(&arena);
 }

@@ -38,6 +38,19 @@ check_find_event(struct check_finding *f, const struct history_event *e)
 }
 
 void
+check_find_keep(struct check_finding *f, const struct check_finding *next)
+{
+	if (f->said != CHECK_VIOLATED || (f->of_time && !next->of_time))
+		*f = *next;
+}
+
+bool
+check_find_certain(const struct check_finding *f)
+{
+	return f->said == CHECK_VIOLATED && !f->of_time;
+}
+
+void
 check_find_end(struct check_finding *f, bool exercised)
 {
 	f->said = exercised ? CHECK_HOLDS : CHECK_UNEXERCISED;

@@ -200,6 +200,10 @@ void check_find(struct check_finding *, enum check_said, const char *key,
 void check_find_event(struct check_finding *, const struct history_event *);
 /* Open, for that try has no end, or came too early. */
 void check_find_open(struct check_finding *, const struct check_try *);
+/* The first violation is kept; but one that no delay explains comes before all
+   others, and then there is no use in looking for more. */
+void check_find_keep(struct check_finding *, const struct check_finding *);
+bool check_find_certain(const struct check_finding *);
 /* It holds: exercised, or not. */
 void check_find_end(struct check_finding *, bool exercised);
 bool check_is(const char *, const char *);	/* equal texts; NULL is none */
