@@ -30,8 +30,9 @@ struct check_finding {
 	size_t events_n;
 	const char *blames;	/* "client": a key was changed after a try
 				   whose end nobody knew; NULL: not said */
-	bool of_time;		/* somebody was not served for now; of those
-				   that are about nothing else it is not said */
+	bool of_time;		/* violated, and a host that lets nobody run
+				   for seconds explains that: somebody was not
+				   served for now, or waited for long */
 };
 
 /*

@@ -93,12 +93,45 @@ tells(const struct check_view *v, const struct check_try *try)
 }
 
 /*
+ * By key: each instance has said what it has come to.  Then nobody who was late
+ * is still to end it.
+ */
+static bool *
+final_words(const struct check_view *v, struct arena *arena,
+    const struct check_try **looks, size_t n)
+{
+	bool *final = arena_get(arena, v->keys_n + 1);
+	size_t i;
+
+	for (i = 0; i < n; i++)		/* a key's are side by side */
+		final[looks[i]->key] = (i == 0 ||
+		    looks[i - 1]->key != looks[i]->key ||
+		    final[looks[i]->key]) &&
+		    (looks[i]->class == OUTCOME_OK ||
+		    looks[i]->class == OUTCOME_UNKNOWN);
+	return final;
+}
+
+static void
+find_in_progress(const struct history_event *e, bool final,
+    struct check_finding *f)
+{
+	struct check_finding stays = { .invariant = f->invariant };
+
+	check_find(&stays, CHECK_VIOLATED, e->k, "%s is still in progress "
+	    "in %s, after lease and grace", e->k, e->p);
+	check_find_event(&stays, e);
+	stays.of_time = !final;
+	check_find_keep(f, &stays);
+}
+
+/*
  * What stands in the arbiter in the end.  Of several servers one that knows
  * better is enough: another may be behind.
  */
-static bool
-stays_in_progress(const struct check_view *v, struct arena *arena,
-    struct check_finding *f)
+static void
+stay_in_progress(const struct check_view *v, struct arena *arena,
+    const bool *final, struct check_finding *f)
 {
 	bool ledger = check_is(v->head->arbiter, "ledger");
 	const struct history_event *e = v->h->events, **last;
@@ -115,21 +148,16 @@ stays_in_progress(const struct check_view *v, struct arena *arena,
 		    (ledger && !v->head->ledger_shared))
 			last[key] = e;
 	}
-	for (key = 0; key < v->keys_n; key++) {
+	for (key = 0; key < v->keys_n && !check_find_certain(f); key++) {
 		e = last[key];
-		if (e == NULL || !check_is(e->what, "in progress") ||
-		    e->t_ns < check_settled_ns(v) ||
-		    may_go_on(v, &v->keys[key], e->t_ns))
-			continue;
-		check_find(f, CHECK_VIOLATED, e->k, "%s is still in progress "
-		    "in %s, after lease and grace", e->k, e->p);
-		check_find_event(f, e);
-		return true;
+		if (e != NULL && check_is(e->what, "in progress") &&
+		    e->t_ns >= check_settled_ns(v) &&
+		    !may_go_on(v, &v->keys[key], e->t_ns))
+			find_in_progress(e, final[key], f);
 	}
-	return false;
 }
 
-static bool
+static void
 left_behind(const struct check_view *v, struct check_finding *f)
 {
 	const struct history_event *e = v->h->events;
@@ -140,9 +168,8 @@ left_behind(const struct check_view *v, struct check_finding *f)
 		check_find(f, CHECK_VIOLATED, e->k, "%s was left behind (%s)",
 		    e->what != NULL ? e->what : "something", e->p);
 		check_find_event(f, e);
-		return true;
+		return;
 	}
-	return false;
 }
 
 static void
@@ -150,16 +177,19 @@ find_unsettled(const struct check_view *v, const struct check_try *try,
     struct check_finding *f)
 {
 	const struct check_key *key = &v->keys[try->key];
+	struct check_finding open = { .invariant = f->invariant };
 
-	check_find(f, CHECK_VIOLATED, key->name, "%s is %s at %s after lease "
-	    "and grace: try %d got %s", key->name, is_turned_away(try) ?
+	check_find(&open, CHECK_VIOLATED, key->name, "%s is %s at %s after "
+	    "lease and grace: try %d got %s", key->name, is_turned_away(try) ?
 	    "not served" : "still in progress", try->inv->to != NULL ?
 	    try->inv->to : "?", try->a, try->class == OUTCOME_BUSY ?
 	    "a busy answer" : is_turned_away(try) ? "a refusal" : "no answer");
-	check_find_event(f, try->ret);
+	check_find_event(&open, try->ret);
 	if (key->runs_n > 0)
-		check_find_event(f, check_run_close(key->runs[key->runs_n -
+		check_find_event(&open, check_run_close(key->runs[key->runs_n -
 		    1]));
+	open.of_time = true;
+	check_find_keep(f, &open);
 }
 
 static const struct check_try *
@@ -209,31 +239,32 @@ check_resolves(const struct check_view *v, struct check_finding *f)
 {
 	const struct check_try *open = without_end(v), **looks;
 	const struct check_key *key = NULL;
-	bool exercised = false, found;
+	bool exercised = false;
 	struct arena arena = { NULL };
 	size_t i, n = check_looks(v, &arena, false, &looks);
 	enum look look;
 
-	found = left_behind(v, f);
-	for (i = 0; i < n && !found; i++) {
+	left_behind(v, f);
+	for (i = 0; i < n && !check_find_certain(f); i++) {
 		look = look_at(v, looks[i]);
 		exercised = exercised || tells(v, looks[i]);
 		if (look == LOOK_OPEN && open == NULL)
 			open = looks[i];
-		found = look == LOOK_BAD;
-		if (found)
+		if (look == LOOK_BAD)
 			find_unsettled(v, looks[i], f);
 	}
-	found = found || stays_in_progress(v, &arena, f);
-	if (!found && open == NULL)
-		key = not_looked_at(v, &arena, looks, n);
-	if (!found && open != NULL)
+	stay_in_progress(v, &arena, final_words(v, &arena, looks, n), f);
+	if (f->said == CHECK_VIOLATED)
+		goto out;
+	key = not_looked_at(v, &arena, looks, n);
+	if (open != NULL)
 		check_find_open(f, open);
 	else if (key != NULL)
 		check_find(f, CHECK_OPEN, key->name, "%s was not looked at at "
 		    "each of %zu instances", key->name, v->head->gates);
-	else if (!found)
+	else
 		check_find_end(f, exercised);
+out:
 	arena_free(&arena);
 }
 
@@ -275,6 +306,44 @@ fresh_look(const struct check_view *v, const struct check_try *try)
 	return LOOK_BAD;
 }
 
+/* Who is held up may be away, wait in vain, come to his limit, or find what he
+   asked for before not to be over, or lost. */
+static bool
+fresh_of_time(const struct check_view *v, const struct check_try *try)
+{
+	switch (try->class) {
+	case OUTCOME_BUSY:
+		return true;
+	case OUTCOME_UNKNOWN:
+		return check_is(try->ret->mark, "unknown") &&
+		    v->keys[try->key].tries_n > 1;
+	case OUTCOME_INFO:
+		return try->ret->how != OUTCOME_WHOLE ||
+		    try->ret->status == 503 || try->ret->status == 504;
+	case OUTCOME_FAIL:
+	case OUTCOME_NONE:
+	case OUTCOME_OK:
+	case OUTCOMES:
+		break;
+	}
+	return is_turned_away(try);
+}
+
+static void
+find_unserved(const struct check_view *v, const struct check_try *try,
+    struct check_finding *f)
+{
+	struct check_finding bad = { .invariant = f->invariant };
+
+	check_find(&bad, CHECK_VIOLATED, try->inv->k, "a fresh key was not "
+	    "served at %s: try %d was %s", try->inv->to != NULL ?
+	    try->inv->to : "?", try->a, outcome_text(try->class));
+	check_find_event(&bad, try->ret);
+	check_find_event(&bad, try->inv);
+	bad.of_time = fresh_of_time(v, try);
+	check_find_keep(f, &bad);
+}
+
 /*
  * new_keys_succeed (promise "settled"): when all faults have ended, and a
  * lease, its grace and the next look at a store are over, a key of which nobody
@@ -301,18 +370,10 @@ check_new_keys_succeed(const struct check_view *v, struct check_finding *f)
 		look = fresh_look(v, looks[i]);
 		if (look == LOOK_OPEN)
 			open = looks[i];
-		if (look != LOOK_BAD)
-			continue;
-		check_find(f, CHECK_VIOLATED, looks[i]->inv->k, "a fresh key "
-		    "was not served at %s: try %d was %s",
-		    looks[i]->inv->to != NULL ? looks[i]->inv->to : "?",
-		    looks[i]->a, outcome_text(looks[i]->class));
-		check_find_event(f, looks[i]->ret);
-		check_find_event(f, looks[i]->inv);
-		open = NULL;
-		break;
+		if (look == LOOK_BAD)
+			find_unserved(v, looks[i], f);
 	}
-	if (open != NULL)
+	if (open != NULL && f->said != CHECK_VIOLATED)
 		check_find_open(f, open);
 	arena_free(&arena);
 }

@@ -339,12 +339,13 @@ check_storm_bounded(const struct check_view *v, struct check_finding *f)
 		bool (*exceeds)(const struct check_view *,
 		    const struct history_bound *, bool *,
 		    struct check_finding *);
+		bool of_time;	/* behind all that are not */
 	} all[] = {
-		{ &head->handler_runs_per_key, runs_exceed },
-		{ &head->store_ops_per_attempt, ops_exceed },
-		{ &head->queue_depth, queue_exceeds },
-		{ &head->goodput_recovers_within_ms, stays_down },
-		{ &head->innocent_p99_ms, innocents_wait }
+		{ &head->handler_runs_per_key, runs_exceed, false },
+		{ &head->store_ops_per_attempt, ops_exceed, false },
+		{ &head->queue_depth, queue_exceeds, true },
+		{ &head->goodput_recovers_within_ms, stays_down, true },
+		{ &head->innocent_p99_ms, innocents_wait, true }
 	};
 	bool any = false, unmeasured = false, measured;
 	size_t i;
@@ -354,8 +355,10 @@ check_storm_bounded(const struct check_view *v, struct check_finding *f)
 			continue;
 		any = true;
 		measured = false;
-		if (all[i].exceeds(v, all[i].bound, &measured, f))
+		if (all[i].exceeds(v, all[i].bound, &measured, f)) {
+			f->of_time = all[i].of_time;
 			return;
+		}
 		unmeasured = unmeasured || !measured;
 	}
 	check_find_end(f, any && !unmeasured);

@@ -66,28 +66,17 @@ died(const struct history *h, struct judge_run *run)
 	return false;
 }
 
-/* Of when something is over, or how many wait: where a host lets nobody run for
-   seconds that says nothing of idem. */
-static bool
-is_of_time(enum plan_invariant invariant)
-{
-	return invariant == PLAN_RESOLVES || invariant == PLAN_STORM_BOUNDED ||
-	    invariant == PLAN_NEW_KEYS_SUCCEED;
-}
-
-/* The first; but one that no delay excuses comes before all others. */
+/* The first; but one that no delay explains comes before all others. */
 static void
 broke(struct judge_run *run, const struct check_finding *f)
 {
-	bool hasty = f->of_time || is_of_time(f->invariant);
-
-	if (run->verdict == JUDGE_FAIL && (hasty || !run->hasty))
+	if (run->verdict == JUDGE_FAIL && (f->of_time || !run->hasty))
 		return;
 	judge_decide(run, JUDGE_FAIL, "%s: %s",
 	    plan_invariant_text(f->invariant), f->message);
 	run->finding = *f;
 	run->by_check = true;
-	run->hasty = hasty;
+	run->hasty = f->of_time;
 }
 
 static void
