@@ -150,6 +150,7 @@ run_once(struct session *s, const struct idemsim_point *at, unsigned run,
 	if (status == 0)
 		return 0;
 	fprintf(stderr, "idemsim: %s: %s\n", at->plan->name, wrong);
+	h->head.run = run;		/* also if it never began */
 	history_add(h, HISTORY_NOTE, 0, "-")->what = history_text(h, wrong);
 	s->failed = true;
 	return -1;
@@ -184,81 +185,106 @@ take(struct history *worst, struct history *h, bool worse)
 	*h = (struct history){ .n = 0 };
 }
 
-/* false: nobody came to a verdict. */
-static bool
-judge(struct session *s, const struct idemsim_point *at,
-    struct judge_point *p, struct history *h)
+/* A run that is over, and what is said of it. */
+struct one {
+	unsigned run;
+	struct history h;
+	struct judge_run said;
+	bool *sometimes;	/* lies in h */
+	bool good;		/* it could be done, and was judged */
+};
+
+static void
+judge(struct session *s, const struct idemsim_point *at, struct one *one)
 {
 	size_t n = at->plan->expect.sometimes_n;
-	bool *sometimes = calloc(n + 1, sizeof *sometimes);
 	const struct idemsim_asked asked = {
-		.history = h, .scenario = at->scenario, .point = at->number,
-		.sometimes_n = n, .within_ms = IDEMSIM_JUDGE_MS
+		.history = &one->h, .scenario = at->scenario,
+		.point = at->number, .sometimes_n = n,
+		.within_ms = IDEMSIM_JUDGE_MS
 	};
-	struct judge_run run = { .broken = true,
-	    .verdict = JUDGE_INCONCLUSIVE };
-	bool judged = sometimes != NULL && idemsim_judge(&asked, &run,
-	    sometimes);
 
-	if (sometimes != NULL)
-		judge_point_take(p, h, &run, sometimes);
-	if (!judged) {
-		fprintf(stderr, "idemsim: %s: %s\n", at->plan->name,
-		    run.message);
-		s->failed = true;
-	}
-	free(sometimes);
-	return judged;
-}
-
-/* What was wrong with it counts only if it is so in the last run, too. */
-static void
-forget(struct judge_point *p, unsigned run)
-{
-	if (p->worst.verdict == JUDGE_PASS)
+	one->sometimes = arena_get(&one->h.arena, n + 1);
+	if (idemsim_judge(&asked, &one->said, one->sometimes))
 		return;
-	fprintf(stderr, "idemsim: %s: run %u does not count, as a busy host "
-	    "may have done that: %s: %s\n", p->plan->name, run,
-	    judge_text(p->worst.verdict), p->worst.message);
-	judge_point_forget(p);
+	fprintf(stderr, "idemsim: %s: %s\n", at->plan->name,
+	    one->said.message);
+	s->failed = true;
+	one->good = false;
 }
 
-/* false: that was the last one. */
-static bool
-run_next(struct session *s, const struct idemsim_point *at,
-    struct judge_point *p, unsigned run, bool may_repeat,
+static void
+run_one(struct session *s, const struct idemsim_point *at, unsigned run,
+    struct one *one)
+{
+	*one = (struct one){ .run = run };
+	one->good = run_once(s, at, run, &one->h) == 0;
+	judge(s, at, one);
+}
+
+static void
+count(struct session *s, struct judge_point *p, struct one *one,
     struct history *worst)
 {
-	struct history h = { .n = 0 };
-	bool good = run_once(s, at, run, &h) == 0, kept, again;
+	bool is_worst;
 
-	good = judge(s, at, p, &h) && good;
-	again = good && may_repeat && !interrupted && judge_point_hasty(p);
-	kept = p->worst_run == run || worst->n == 0;
-	if (again)
-		forget(p, run);
-	else if (p->worst_run == run)
-		keep(s, p, &h);
-	take(worst, &h, kept);
-	return s->o->quick ? again :
-	    good && p->worst.verdict != JUDGE_FAIL;
+	judge_point_take(p, &one->h, &one->said, one->sometimes);
+	is_worst = p->worst_run == one->run;
+	if (is_worst)
+		keep(s, p, &one->h);
+	take(worst, &one->h, is_worst || worst->n == 0);
 }
 
+/* Nothing of it counts; but somebody may wonder why there was another. */
+static void
+forget(const struct plan *plan, struct one *one)
+{
+	fprintf(stderr, "idemsim: %s: run %u does not count, as a busy host "
+	    "may have done that: %s: %s\n", plan->name, one->run,
+	    judge_text(one->said.verdict), one->said.message);
+	history_free(&one->h);
+}
+
+/* A busy host may have done it: it counts only if it is the last. */
+static bool
+is_held(const struct session *s, const struct one *one)
+{
+	return s->o->quick && one->good && one->said.hasty;
+}
+
+static bool
+is_another_wanted(const struct session *s, const struct judge_point *p)
+{
+	return s->o->quick ? judge_point_unmet(p) :
+	    p->worst.verdict != JUDGE_FAIL;
+}
+
+/* One that is held is forgotten when the next begins, not before: nobody knows
+   until then whether there is time for it. */
 static void
 run_all(struct session *s, const struct idemsim_point *at,
     struct judge_point *p, struct history *worst)
 {
 	unsigned run, runs = runs_of(s, at->plan);
 	int64_t began = now_ms(), end = began + wall_of(s, at->plan);
-	bool more = true;
+	bool more = true, held = false;
+	struct one one = { .run = 0 };
 
 	for (run = 1; run <= runs && more && !interrupted &&
 	    (run == 1 || now_ms() < end); run++) {
+		if (held)
+			forget(at->plan, &one);
 		report_progress(&s->report, at->plan, run, s->o->quick ? run :
 		    runs);
-		more = run_next(s, at, p, run, s->o->quick && run < runs &&
-		    now_ms() < end, worst);
+		run_one(s, at, run, &one);
+		held = is_held(s, &one);
+		if (held)
+			continue;
+		count(s, p, &one, worst);
+		more = one.good && is_another_wanted(s, p);
 	}
+	if (held)
+		count(s, p, &one, worst);
 	p->wall_ms = now_ms() - began;
 }
 

@@ -30,9 +30,9 @@ struct judge_run {
 	bool by_check;			/* it is */
 	bool broken;			/* nobody came to a verdict: our own
 					   fault, and the worst of all */
-	bool hasty;		/* who was not let run for a while may have done
-				   it: a promise in time was broken, or there
-				   was not the time to tell */
+	bool hasty;		/* no pass, and who was not let run for a while
+				   may have done it: a promise in time was
+				   broken, or there was not the time to tell */
 	char message[CHECK_WORDS];	/* of every verdict but PASS */
 	/* Of a point's runs together, "is there one": */
 	bool exercised[PLAN_INVARIANTS];
@@ -76,11 +76,9 @@ void judge_one(const struct history *, struct scenario *, size_t point,
     struct judge_run *, bool *sometimes);
 void judge_point_take(struct judge_point *, const struct history *,
     const struct judge_run *, const bool *sometimes);
-/* It is no pass so far, and another run may show that it is one: what was to
-   happen has not yet, or the worst of its runs is hasty. */
-bool judge_point_hasty(const struct judge_point *);
-/* As if it had not been run. */
-void judge_point_forget(struct judge_point *);
+/* All its runs so far went well, and it is no pass yet: what was to happen has
+   not, or a control has not shown what it is to. */
+bool judge_point_unmet(const struct judge_point *);
 void judge_point_end(struct judge_point *);
 /* It cannot be run here; why. */
 void judge_point_skip(struct judge_point *, const char *why);

@@ -210,22 +210,13 @@ judge_point_end(struct judge_point *p)
 }
 
 bool
-judge_point_hasty(const struct judge_point *p)
+judge_point_unmet(const struct judge_point *p)
 {
 	struct judge_point so_far = *p;
 
 	judge_point_end(&so_far);
-	return so_far.verdict != JUDGE_PASS && !p->worst.broken &&
-	    (p->worst.verdict == JUDGE_PASS || p->worst.hasty);
-}
-
-void
-judge_point_forget(struct judge_point *p)
-{
-	const struct plan *plan = p->plan;
-
-	judge_point_free(p);
-	judge_point_begin(p, plan);
+	return p->worst.verdict == JUDGE_PASS &&
+	    so_far.verdict != JUDGE_PASS;
 }
 
 void

@@ -53,6 +53,8 @@ scenario bad.lua 'it forgets' "$flush" 'holds = { "at_most_once" }'
 scenario idle.lua 'nothing happens' \
     'sim.on(sim.label("g1", "effect.before", { nth = 9 }), sim.proc.kill("g1"))' \
     'holds = { "at_most_once" }'
+scenario late.lua 'they wait' '' \
+    'holds = { "storm_bounded" }, bounds = { queue_depth = 0 }'
 echo 'local sim = require "idemsim" sim.api(1)
 return sim.scenario { nam = "x" }' >wrong.lua
 
@@ -226,6 +228,25 @@ for sentence in 'what passes is kept, too' 'also where something is'; do
 	    ls kept/here/001-logs/*-log >/dev/null
 	ok $? 'with history and logs'
 done
+run 2 'what never happens is waited for five times' run --quick --out v \
+    --keep kept/idle idle.lua
+[ -s kept/idle/001-logs/history.jsonl ]
+ok $? 'and one of them is kept'
+
+# Somebody waits always; but a busy host may make him.
+run 1 'what a busy host may do fails if it is always so' run --quick --wall 5m \
+    --out busy late.lua
+[ "$(grep -c 'run [1-4] does not count, as a busy host' err)" = 4 ] &&
+    ! grep -q 'run 5 does' err
+ok $? 'of five runs the last counts'
+has out '^  run: 5$' 'and is the one that is told of'
+run 1 'or if there is no time for another run' run --quick --wall 100ms \
+    --out last late.lua
+! grep -q 'does not count' err && grep -q '^  verdict: fail' out
+ok $? 'as the last that was run it counts'
+find last -path '*logs*' -type f | grep -q .
+ok $? 'and its logs are kept'
+
 run 0 'a history that was kept is judged again' check \
     kept/here/001-logs/history.jsonl
 has out '^ok 1 - all is well \[live\] judged again' 'and holds'
