@@ -336,9 +336,97 @@ static const struct story_row rows[] = {
 	  NULL, RAN, "", NULL },
 };
 
+/* --- what a host explains that lets nobody run ---------------------------- */
+
+#define WAIT "@10 c1 inv a1 k1 >g1 innocent | @12 c2 inv a2 k2 >g1 | " \
+	"@50 c1 ret a1 ok d=D | c2 ret a2 ok d=D | "
+#define LOOK RAN "@5000 u inv a7 k1 >g1 audit | u ret a7 "
+#define ASK RAN "u inv a8 k8 >g1 fresh | u ret a8 "
+
+static const struct {
+	const char *what;
+	enum plan_invariant invariant;
+	bool of_time;
+	const char *head, *story;
+} delays[] = {
+	{ "more that wait than may", STORM, true, "queue=1", WAIT },
+	{ "others that wait for long", STORM, true, "p99=10", WAIT },
+	{ "who stays down when the faults are over", STORM, true,
+	  "goodput=100",
+	  TEN(GOOD1, 1) "a fault store.slow | " TEN(GOOD1, 2) "- heal | "
+	  "@500 - stall | " TEN(BAD1, 3) },
+	{ "a key that starts twice, and more that wait than may", STORM,
+	  false, "runs=1 queue=1",
+	  WAIT "h1 begin e1 k1 a1 | h2 begin e2 k1 a1" },
+	{ "more commands than a try may cost, and others that wait", STORM,
+	  false, "ops=1 p99=10",
+	  WAIT "g1 send m1 claim k1 >a | g1 send m2 claim k1 >a | "
+	  "g1 send m3 complete k1 >a" },
+
+	{ "a key that is in progress in the end", RESOLVES, true, NULL,
+	  LOOK "busy" },
+	{ "one at which nobody answers", RESOLVES, true, NULL, LOOK "info" },
+	{ "one at which nobody is served", RESOLVES, true, NULL,
+	  LOOK "fail" },
+	{ "one that the ledger has in progress, too", RESOLVES, true, NULL,
+	  LOOK "busy | L ledger k1 in-progress" },
+	{ "one that it has so, and one of two instances was busy", RESOLVES,
+	  true, "gates=2", LOOK "ok d=D | u inv a8 k1 >g2 audit | "
+	  "u ret a8 busy | L ledger k1 in-progress" },
+	{ "one that it has so, though each has said that it is done",
+	  RESOLVES, false, "gates=2", LOOK "ok d=D | "
+	  "u inv a8 k1 >g2 audit | u ret a8 ok d=D | "
+	  "L ledger k1 in-progress" },
+	{ "such a one behind one that is busy", RESOLVES, false, NULL,
+	  "c3 inv a3 k3 | c3 ret a3 info | " LOOK "unknown | "
+	  "u inv a8 k3 >g1 audit | u ret a8 busy | "
+	  "L ledger k3 in-progress | L ledger k1 in-progress" },
+	{ "what was left behind, where a key is busy", RESOLVES, false, NULL,
+	  LOOK "busy | g1 leak" },
+
+	{ "a fresh key that is not served for now", FRESH, true, NULL,
+	  ASK "fail" },
+	{ "one at which no connection is taken", FRESH, true, NULL,
+	  ASK "fail how=refused" },
+	{ "one that is in progress", FRESH, true, NULL, ASK "busy" },
+	{ "one that nobody ran in time", FRESH, true, NULL, ASK "info" },
+	{ "one that came to its limit", FRESH, true, NULL,
+	  ASK "info how=whole s=504 mark=unknown" },
+	{ "one that ended badly", FRESH, false, NULL,
+	  ASK "info how=whole s=502 mark=unknown" },
+	{ "one that is refused for good", FRESH, false, NULL,
+	  ASK "fail s=422 mark=mismatch" },
+	{ "one that nobody knows, and was never sent before", FRESH, false,
+	  NULL, ASK "unknown" },
+	{ "one that nobody knows, and was sent before", FRESH, true, NULL,
+	  ASK "info | u inv a9 k8 >g1 fresh | u ret a9 unknown" },
+	{ "one that is refused for good behind one that is for now", FRESH,
+	  false, "gates=2", ASK "fail | u inv a9 k9 >g2 fresh | "
+	  "u ret a9 fail s=422 mark=mismatch" },
+};
+
+static void
+test_delays(void)
+{
+	struct check_finding f;
+	struct history h;
+	size_t i;
+
+	for (i = 0; i < sizeof delays / sizeof *delays; i++) {
+		story_tell(&h, delays[i].head, delays[i].story);
+		check(&h, delays[i].invariant, &f);
+		if (!ok(f.said == CHECK_VIOLATED &&
+		    f.of_time == delays[i].of_time, "a delay explains%s: %s",
+		    delays[i].of_time ? "" : " not", delays[i].what))
+			note("%s", f.message);
+		history_free(&h);
+	}
+}
+
 int
 main(void)
 {
 	story_check(rows, sizeof rows / sizeof *rows);
+	test_delays();
 	return done();
 }
