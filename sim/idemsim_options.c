@@ -36,7 +36,8 @@ static const struct {
 	{ "runs", "N", OPT_RUNS, RUN | MATRIX, "of each point" },
 	{ "wall", "TIME", OPT_WALL, RUN | MATRIX,
 	    "no run is begun after it: 10s, 5m" },
-	{ "quick", NULL, OPT_QUICK, RUN | MATRIX, "one run of each point, if it will do" },
+	{ "quick", NULL, OPT_QUICK, RUN | MATRIX,
+	    "1 to 5 runs of a point, as needed; 1 of a cell" },
 	{ "seed", "N", OPT_SEED, RUN | MATRIX, "of the first run" },
 	{ "out", "FOLDER", OPT_OUT, RUN | MATRIX,
 	    "what failed is told there (idemsim-out)" },
@@ -357,5 +358,5 @@ idemsim_options(struct idemsim_options *o, int argc, char **argv)
 	o->names = argv + optind;
 	o->names_n = argc - optind;
 	return !o->quick || o->runs == 0 || wrong("--quick", "--runs",
-	    "it is one run; leave one of them out");
+	    "it says how many runs; leave one of them out");
 }

@@ -79,8 +79,12 @@ for line in 'list --junit x' 'explain --runs 2' 'check --quick' \
 done
 [ ! -e x ]
 ok $? 'nothing is written for it'
-run 64 'one run and two are two things' run --quick --runs 2 good.lua
-has err '^idemsim: --quick --runs: it is one run' 'of which one is left out'
+for command in run matrix; do
+	run 64 'few runs and two are two things' $command --quick --runs 2 \
+	    good.lua
+	has err '^idemsim: --quick --runs: it says how many runs; leave one' \
+	    "of which one is left out of $command"
+done
 run 64 'an option without its value is wrong use' run --runs
 run 64 'an empty value is wrong use' run --out '' good.lua
 run 64 'a parameter is given once' list --param a=1 --param a=2 good.lua
