@@ -64,9 +64,10 @@ void child_forget(struct child *);
 size_t child_find(const char *lane, pid_t *pids, size_t max);
 /*
  * Stop them all (so that none can make another), look again until no more are
- * found, then SIGKILL until none is left, at most 2 s.  How many.  Those of
- * child_start are not reaped by it: `ended` is called in a later turn.  What is
- * in their groups, whether they have ended or not, is reached without a look.
+ * found, then SIGKILL until none is left, or for 15 s and 500 looks.  How many.
+ * Those of child_start are not reaped by it: `ended` is called in a later turn.
+ * What is in their groups, whether they have ended or not, is reached without a
+ * look.
  */
 size_t child_kill_all(const char *lane);
 size_t child_stop_all(const char *lane);	/* SIGSTOP, the same way */

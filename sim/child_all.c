@@ -13,34 +13,60 @@
 #define KILL_MS 15000		/* then who still is there stays, after .. */
 #define KILL_LOOKS 500		/* .. so many looks at least */
 
+/* A number may become another's, which was started later. */
+struct one {
+	pid_t pid;
+	unsigned long long started;	/* 0: it was gone before we knew */
+};
+
 struct band {
-	pid_t pids[CHILD_PIDS];
+	struct one at[CHILD_PIDS];
 	size_t n;
 };
 
 static bool
-is_in(const struct band *b, pid_t pid)
+is_in(const struct band *b, const struct one *who)
 {
 	size_t i;
 
 	for (i = 0; i < b->n; i++)
-		if (b->pids[i] == pid)
+		if (b->at[i].pid == who->pid &&
+		    (b->at[i].started == who->started || who->started == 0))
 			return true;
 	return false;
 }
 
 static void
-join(struct band *b, pid_t pid)
+join(struct band *all, const struct band *b)
 {
-	if (b->n < CHILD_PIDS && !is_in(b, pid))
-		b->pids[b->n++] = pid;
+	size_t i;
+
+	for (i = 0; i < b->n; i++)
+		if (all->n < CHILD_PIDS && !is_in(all, &b->at[i]))
+			all->at[all->n++] = b->at[i];
 }
 
-/* All that are there now. */
+/* All that are there now; and those that were: another may be born meanwhile. */
 static void
 gather(struct band *b, const char *lane)
 {
-	b->n = child_find(lane, b->pids, CHILD_PIDS);
+	pid_t pids[CHILD_PIDS];
+	size_t n = child_find(lane, pids, CHILD_PIDS), i;
+	struct child_stat st;
+
+	b->n = n < CHILD_PIDS ? n : CHILD_PIDS;
+	for (i = 0; i < b->n; i++) {
+		b->at[i] = (struct one){ .pid = pids[i] };
+		if (child_stat(pids[i], &st))
+			b->at[i].started = st.started;
+	}
+}
+
+/* False: it has gone, whoever has its number now. */
+static bool
+look_up(const struct one *who, struct child_stat *st)
+{
+	return child_stat(who->pid, st) && st->started == who->started;
 }
 
 /*
@@ -50,14 +76,16 @@ gather(struct band *b, const char *lane)
 static void
 signal_all(const struct band *b, int signal)
 {
-	pid_t group, ours = getpgrp();
+	pid_t ours = getpgrp();
+	struct child_stat st;
 	size_t i;
 
 	for (i = 0; i < b->n; i++) {
-		group = getpgid(b->pids[i]);
-		if (group > 1 && group != ours)
-			kill(-group, signal);
-		kill(b->pids[i], signal);
+		if (!look_up(&b->at[i], &st))
+			continue;
+		if (st.group > 1 && st.group != ours)
+			kill(-st.group, signal);
+		kill(b->at[i].pid, signal);
 	}
 }
 
@@ -68,8 +96,7 @@ are_all(const struct band *b, const char *states)
 	size_t i;
 
 	for (i = 0; i < b->n; i++)
-		if (child_stat(b->pids[i], &st) && strchr(states, st.state) ==
-		    NULL)
+		if (look_up(&b->at[i], &st) && strchr(states, st.state) == NULL)
 			return false;
 	return true;
 }
@@ -102,15 +129,14 @@ await_rest(const struct band *b)
 static size_t
 stop(struct band *all, struct band *last, const char *lane)
 {
-	size_t i, before, tries = 0;
+	size_t before, tries = 0;
 
 	all->n = 0;
 	do {
 		child_group_signal(lane, SIGSTOP);
 		gather(last, lane);
 		before = all->n;
-		for (i = 0; i < last->n; i++)
-			join(all, last->pids[i]);
+		join(all, last);
 		signal_all(last, SIGSTOP);
 		await_rest(last);
 	} while (++tries < STOP_TRIES && (all->n > before || tries == 1));
@@ -129,13 +155,12 @@ child_stop_all(const char *lane)
  * None, twice: the first look may have passed where one was born, and come to
  * where its parent was when that had died.
  */
-size_t
-child_kill_all(const char *lane)
+bool
+child_kill_left(const char *lane, size_t *n)
 {
 	struct band all, now;
 	unsigned calm = 0, looks = 0;
 	int64_t until_ms;
-	size_t i;
 
 	stop(&all, &now, lane);
 	until_ms = now_ms() + KILL_MS;
@@ -146,10 +171,19 @@ child_kill_all(const char *lane)
 			child_nap();
 		gather(&now, lane);
 		calm = now.n == 0 ? calm + 1 : 0;
-		for (i = 0; i < now.n; i++)
-			join(&all, now.pids[i]);
+		join(&all, &now);
 	} while (calm < 2 && (++looks < KILL_LOOKS || now_ms() < until_ms));
-	return all.n;
+	*n = all.n;
+	return calm < 2;
+}
+
+size_t
+child_kill_all(const char *lane)
+{
+	size_t n;
+
+	(void)child_kill_left(lane, &n);
+	return n;
 }
 
 size_t

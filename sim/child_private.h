@@ -47,6 +47,11 @@ enum child_limit child_limit_look(pid_t, const char *lane);
 
 void child_nap(void);		/* between two looks */
 
+/* --- child_all.c ---------------------------------------------------------- */
+
+/* child_kill_all, and how many; true: it has given up, and some are left. */
+bool child_kill_left(const char *lane, size_t *n);
+
 /* --- process groups (child_group.c) --------------------------------------- */
 
 /*

@@ -10,6 +10,8 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/prctl.h>
+#include <sys/syscall.h>
 #include <sys/wait.h>
 #include <time.h>
 #include <unistd.h>
@@ -18,6 +20,32 @@
 #define RUNNERS 3
 
 static struct loop *loop;
+
+/*
+ * One goes as soon as it is to stop, and its number is free; the other does not
+ * stop until it was told several times.
+ */
+#define TOLD 4
+
+static struct {
+	pid_t gone, deaf;		/* 0: none */
+	unsigned stops;			/* that the deaf one got */
+	unsigned late;			/* signals to the one that has gone */
+} odd;
+
+int
+kill(pid_t pid, int sig)
+{
+	if (sig != SIGSTOP || pid == 0 || odd.gone == 0)
+		return (int)syscall(SYS_kill, pid, sig);
+	if (pid == odd.deaf && odd.stops++ >= TOLD)
+		return (int)syscall(SYS_kill, pid, sig);
+	if (pid == odd.gone) {
+		odd.late += syscall(SYS_kill, pid, SIGKILL) == -1;
+		waitpid(pid, NULL, 0);
+	}
+	return 0;
+}
 
 /* --- what the children are ------------------------------------------------ */
 
@@ -246,6 +274,30 @@ test_ghost(void)
 	child_forget(&h.child);
 }
 
+/* By then it may be another's. */
+static void
+test_gone(void)
+{
+	struct heard h;
+	pid_t pids[2];
+	size_t n;
+
+	prctl(PR_SET_CHILD_SUBREAPER, 1);
+	child_rig_start(loop, &h, "g4", "daemon", NULL);
+	child_rig_lines(loop, &h, 1);
+	n = child_find("g4", pids, 2);
+	odd.deaf = h.child.pid;
+	odd.gone = pids[0] == odd.deaf ? pids[1] : pids[0];
+	child_stop_all("g4");
+	ok(n == 2 && odd.stops > TOLD && state(odd.deaf) == 'T',
+	    "who does not stop is told again");
+	is_int(odd.late, 0, "but no number of one that has gone meanwhile");
+	odd.gone = 0;
+	child_kill_all("g4");
+	child_forget(&h.child);
+	prctl(PR_SET_CHILD_SUBREAPER, 0);
+}
+
 static void
 test_many(void)
 {
@@ -284,6 +336,7 @@ main(int argc, char **argv)
 	test_find();
 	test_ghost();
 	test_runners();
+	test_gone();
 	test_many();
 	loop_free(loop);
 	child_warden_end(false);
