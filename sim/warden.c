@@ -22,7 +22,8 @@
 #define FOLDER_MAX 48		/* so that sockets below it fit in 108 */
 #define CALM 10			/* looks at which nobody is left */
 #define CLEAN_MS 5000		/* then what is left stays, after .. */
-#define LOOKS 50		/* .. so many looks at least */
+#define LOOKS 50		/* .. so many looks at least, or .. */
+#define GIVE_UP 2		/* .. so many that ended with some left */
 #define LOOK_MS 10
 
 /*
@@ -130,23 +131,28 @@ await_word(int socket)
  *
  * Nobody is told when a process is born: one that was on its way while we
  * looked shows itself soon.  Looks are counted, as time goes by without one
- * where we do not get our turn.
+ * where we do not get our turn.  Whoever outlasts one of child_kill_left's, which
+ * is many looks and as many signals, is not to be killed at all.
  */
 static void
 end_all(unsigned calm_looks)
 {
 	const struct timespec look = { 0, LOOK_MS * 1000000L };
 	int64_t until_ms = now_ms() + CLEAN_MS;
-	unsigned calm = 0, looks = 0;
+	unsigned calm = 0, looks = 0, given_up = 0;
+	size_t n;
 
 	child_group_signal(NULL, SIGKILL);
 	child_group_clear();
 	do {
-		if (child_kill_all(NULL) > 0)
+		if (child_kill_left(NULL, &n))
+			given_up++;
+		if (n > 0)
 			calm = 0;
 		else if (++calm < calm_looks)
 			nanosleep(&look, NULL);
-	} while ((++looks < LOOKS || now_ms() < until_ms) && calm < calm_looks);
+	} while ((++looks < LOOKS || now_ms() < until_ms) &&
+	    given_up < GIVE_UP && calm < calm_looks);
 }
 
 static _Noreturn void

@@ -17,6 +17,7 @@
 #include <string.h>
 #include <sys/prctl.h>
 #include <sys/stat.h>
+#include <sys/syscall.h>
 #include <sys/wait.h>
 #include <time.h>
 #include <unistd.h>
@@ -30,6 +31,7 @@
 #define RUNNERS 5
 #define KILL_WITHIN_US 30000
 #define GONE_MS 60000
+#define POWERLESS_MS 300000	/* two times 15 s, and 500 looks */
 #define WAIT_MS 60000
 
 static char outer[64];		/* the TMPDIR of simulators */
@@ -38,6 +40,16 @@ static int64_t
 now_ms(void)
 {
 	return idem_boot_ms(&idem_clock_real);
+}
+
+/* Of this process and those that it forks from then on: nobody is killed. */
+static bool powerless;
+
+int
+kill(pid_t pid, int sig)
+{
+	return powerless && sig == SIGKILL ? 0 :
+	    (int)syscall(SYS_kill, pid, sig);
 }
 
 /* --- what a run is made of ------------------------------------------------ */
@@ -170,9 +182,9 @@ environment_has(const char *pid, const char *text)
 	return false;
 }
 
-/* The simulator is in its mark. */
+/* The simulator is in its mark.  `signal` 0: they are only counted. */
 static int
-processes_of(pid_t simulator)
+signal_of(pid_t simulator, int signal)
 {
 	struct dirent *entry;
 	char mark[48];
@@ -181,11 +193,20 @@ processes_of(pid_t simulator)
 
 	snprintf(mark, sizeof mark, "IDEMSIM_RUN=%d-", (int)simulator);
 	while (proc != NULL && (entry = readdir(proc)) != NULL)
-		n += entry->d_name[0] >= '1' && entry->d_name[0] <= '9' &&
-		    environment_has(entry->d_name, mark);
+		if (entry->d_name[0] >= '1' && entry->d_name[0] <= '9' &&
+		    environment_has(entry->d_name, mark)) {
+			n++;
+			kill((pid_t)strtol(entry->d_name, NULL, 10), signal);
+		}
 	if (proc != NULL)
 		closedir(proc);
 	return n;
+}
+
+static int
+processes_of(pid_t simulator)
+{
+	return signal_of(simulator, 0);
 }
 
 static bool
@@ -532,13 +553,55 @@ test_links(void)
 	folder_remove(outside);
 }
 
+/* While the others are tested, for this takes long. */
+static pid_t
+start_powerless(struct simulator *s)
+{
+	char mine[sizeof outer], folder[64];
+	pid_t pid;
+	int i;
+
+	memcpy(mine, outer, sizeof mine);
+	snprintf(outer, sizeof outer, "%.60s.2", mine);
+	mkdir(outer, 0700);
+	powerless = true;
+	start(s, 1, false);
+	powerless = false;
+	memcpy(outer, mine, sizeof outer);
+	await_folder(s, folder);
+	for (i = 0; i < WAIT_MS && litter_files_in(folder) == 0; i++)
+		poll(NULL, 0, 1);
+	pid = warden_of(s->pid);
+	over(s);
+	return pid;
+}
+
+static void
+end_powerless(pid_t simulator, pid_t warden)
+{
+	int64_t until_ms = now_ms() + POWERLESS_MS;
+	char folder[80];
+
+	while (is_alive(warden) && now_ms() < until_ms)
+		poll(NULL, 0, 5);
+	ok(warden > 0 && !is_alive(warden) && processes_of(simulator) == 1,
+	    "who cannot be killed is not waited for without end");
+	signal_of(simulator, SIGKILL);
+	snprintf(folder, sizeof folder, "%s.2", outer);
+	folder_remove(folder);
+}
+
 int
 main(int argc, char **argv)
 {
+	struct simulator s;
+	pid_t warden;
+
 	child_rig_play(argc, argv, litter_roles, litter_roles_n);
 	snprintf(outer, sizeof outer, "/tmp/t_warden-XXXXXX");
 	if (mkdtemp(outer) == NULL)
 		bail_out("%s: %s", outer, strerror(errno));
+	warden = start_powerless(&s);
 	test_in_order();
 	test_itself();
 	test_signals();
@@ -548,6 +611,7 @@ main(int argc, char **argv)
 	test_two();
 	test_links();
 	test_killed();
+	end_powerless(s.pid, warden);
 	folder_remove(outer);
 	return done();
 }
