@@ -207,7 +207,7 @@ read_version(struct server *s, struct idem_bytes info)
 }
 
 static bool
-answers(struct server *s)
+answers(struct server *s, int64_t until_ms)
 {
 	const char *const ping[] = { "PING", NULL };
 	const char *const info[] = { "INFO", "server", NULL };
@@ -215,7 +215,7 @@ answers(struct server *s)
 	struct idem_bytes reply;
 	bool ready;
 
-	server_talk_open(&t, s);
+	server_talk_open_until(&t, s, until_ms);
 	server_talk_words(&t, ping);
 	if (s->version[0] == '\0')
 		server_talk_words(&t, info);
@@ -237,7 +237,7 @@ server_await(struct loop *loop, struct server *s, int64_t wait_ms)
 		if (s->child.pid == 0 && (s->in->settled ||
 		    starts++ == STARTS_MAX || server_launch(s) == -1))
 			return -1;
-		if (!s->frozen && answers(s)) {
+		if (!s->frozen && answers(s, until_ms)) {
 			s->in->settled = true;
 			return 0;
 		}

@@ -38,15 +38,19 @@ int server_conf_write(const struct server *);
 
 /* --- server_say.c --------------------------------------------------------- */
 
-/* A connection of its own; each reply comes within 1 s. */
+/* A connection of its own; each reply comes within 10 s. */
 struct server_talk {
 	int fd;
+	int64_t until_ms;	/* all of them come by then; INT64_MAX */
 	struct idem_buf out, in;
 	size_t given;		/* bytes of in: the last reply */
 	const char *wrong;	/* "(silence)", "(closed)"; stays */
 };
 
 void server_talk_open(struct server_talk *, const struct server *);
+/* For one who waits no longer: now_ms. */
+void server_talk_open_until(struct server_talk *, const struct server *,
+    int64_t until_ms);
 /* Put one more command to be sent. */
 void server_talk_words(struct server_talk *, const char *const *words);
 /* The next reply, whole; good until the next call.  len 0: t->wrong. */

@@ -30,19 +30,36 @@ await(int fd, short events, int64_t until_ms)
 	return n > 0;
 }
 
+/* For one step, a connection or a reply. */
+static int64_t
+step_until_ms(const struct server_talk *t)
+{
+	int64_t until_ms = now_ms() + SAY_MS;
+
+	return until_ms < t->until_ms ? until_ms : t->until_ms;
+}
+
 void
-server_talk_open(struct server_talk *t, const struct server *s)
+server_talk_open_until(struct server_talk *t, const struct server *s,
+    int64_t until_ms)
 {
 	struct address address;
 	bool connected = false;
 
-	*t = (struct server_talk){ .fd = -1, .in.max = REPLY_MAX };
+	*t = (struct server_talk){ .fd = -1, .in.max = REPLY_MAX,
+		.until_ms = until_ms };
 	if (s->child.pid != 0 && address_read(&address, s->url))
 		t->fd = address_connect(&address, &connected);
 	if (t->fd == -1)
 		t->wrong = "(closed)";
-	else if (!connected && !await(t->fd, POLLOUT, now_ms() + SAY_MS))
+	else if (!connected && !await(t->fd, POLLOUT, step_until_ms(t)))
 		t->wrong = "(silence)";
+}
+
+void
+server_talk_open(struct server_talk *t, const struct server *s)
+{
+	server_talk_open_until(t, s, INT64_MAX);
 }
 
 void
@@ -101,7 +118,7 @@ hear_more(struct server_talk *t, int64_t until_ms)
 struct idem_bytes
 server_talk_get(struct server_talk *t)
 {
-	int64_t until_ms = now_ms() + SAY_MS;
+	int64_t until_ms = step_until_ms(t);
 	long len;
 
 	idem_buf_drop(&t->in, t->given);

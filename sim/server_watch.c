@@ -38,7 +38,8 @@ server_watch(struct loop *loop, struct server sentinels[SERVER_SENTINELS],
 
 /* What a sentinel knows of its master, by a field's name. */
 static bool
-knows(struct server *sentinel, const char *field, unsigned n)
+knows(struct server *sentinel, const char *field, unsigned n,
+    int64_t until_ms)
 {
 	const char *const words[] = { "SENTINEL", "MASTER",
 		sentinel->plan->name, NULL };
@@ -49,7 +50,7 @@ knows(struct server *sentinel, const char *field, unsigned n)
 
 	snprintf(wanted, sizeof wanted, "\r\n%s\r\n$%d\r\n%u\r\n", field,
 	    snprintf(NULL, 0, "%u", n), n);
-	server_talk_open(&t, sentinel);
+	server_talk_open_until(&t, sentinel, until_ms);
 	server_talk_words(&t, words);
 	reply = server_talk_get(&t);
 	found = reply.len > 0 && memmem(reply.at, reply.len, wanted,
@@ -61,26 +62,31 @@ knows(struct server *sentinel, const char *field, unsigned n)
 /* They tell each other where they are every other second, unless asked; before
    Redis 7 they cannot be. */
 static void
-hasten(struct server sentinels[SERVER_SENTINELS])
+hasten(struct server sentinels[SERVER_SENTINELS], int64_t until_ms)
 {
 	const char *const words[] = { "SENTINEL", "DEBUG", "publish-period",
 		"50", "info-period", "100", "ask-period", "50", NULL };
-	char said[64];
+	struct server_talk t;
 	int i;
 
-	for (i = 0; i < SERVER_SENTINELS; i++)
-		server_say(&sentinels[i], said, sizeof said, words);
+	for (i = 0; i < SERVER_SENTINELS; i++) {
+		server_talk_open_until(&t, &sentinels[i], until_ms);
+		server_talk_words(&t, words);
+		(void)server_talk_get(&t);
+		server_talk_close(&t);
+	}
 }
 
 static bool
-all_know(struct server sentinels[SERVER_SENTINELS], unsigned replicas)
+all_know(struct server sentinels[SERVER_SENTINELS], unsigned replicas,
+    int64_t until_ms)
 {
 	int i;
 
 	for (i = 0; i < SERVER_SENTINELS; i++)
 		if (!knows(&sentinels[i], "num-other-sentinels",
-		    SERVER_SENTINELS - 1) ||
-		    !knows(&sentinels[i], "num-slaves", replicas))
+		    SERVER_SENTINELS - 1, until_ms) ||
+		    !knows(&sentinels[i], "num-slaves", replicas, until_ms))
 			return false;
 	return true;
 }
@@ -92,8 +98,8 @@ server_await_watched(struct loop *loop,
 {
 	int64_t until_ms = now_ms() + wait_ms;
 
-	hasten(sentinels);
-	while (!all_know(sentinels, replicas)) {
+	hasten(sentinels, until_ms);
+	while (!all_know(sentinels, replicas, until_ms)) {
 		if (now_ms() > until_ms) {
 			errno = ETIMEDOUT;
 			return -1;

@@ -17,6 +17,7 @@
 #include <unistd.h>
 
 #define UP_MS 90000	/* a sentinel that was held up rests for 30 s */
+#define SAY_MS 10000	/* for a reply, where nobody waits less */
 #define RESETS 20
 #define RECORDS 1500
 
@@ -164,6 +165,24 @@ test_freeze(void)
 	ok(again(&s, false, false) &&
 	    strcmp(say(&s, "PING", NULL, NULL, NULL, NULL), "PONG") == 0,
 	    "one that died frozen lives again");
+	server_end(&s);
+}
+
+/* Its socket takes what is asked, as that of one which is held up. */
+static void
+test_silent(void)
+{
+	static const struct plan_store plan = { .name = "a" };
+	struct server s;
+	int64_t from_ms;
+
+	up(&s, &plan);
+	child_signal(&s.child, SIGSTOP);
+	from_ms = idem_boot_ms(&idem_clock_real);
+	ok(server_await(loop, &s, 100) == -1 && errno == ETIMEDOUT &&
+	    idem_boot_ms(&idem_clock_real) - from_ms < SAY_MS,
+	    "one that is silent is not waited for longer than is asked");
+	child_signal(&s.child, SIGCONT);
 	server_end(&s);
 }
 
@@ -497,6 +516,7 @@ main(void)
 		bail_out("no folder: %s", strerror(errno));
 	test_life();
 	test_freeze();
+	test_silent();
 	test_data();
 	test_memory();
 	test_reset();
