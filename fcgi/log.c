@@ -3,6 +3,7 @@
 
 #include <errno.h>
 #include <stdarg.h>
+#include <stdbool.h>
 #include <stdio.h>
 #include <string.h>
 #include <unistd.h>
@@ -107,6 +108,14 @@ log_close(struct log *log)
 	log->at[log->len++] = '\n';
 }
 
+/* U+0080 to U+009F in UTF-8: there are terminals that heed those, too. */
+static bool
+is_control_of_two(const char *at, size_t len)
+{
+	return len >= 2 && (unsigned char)at[0] == 0xc2 &&
+	    (unsigned char)at[1] >= 0x80 && (unsigned char)at[1] < 0xa0;
+}
+
 /* What others say, as a key function or a server, may hold a line's end. */
 static void
 make_one_line(char *at, size_t len)
@@ -116,6 +125,8 @@ make_one_line(char *at, size_t len)
 	for (i = 0; i < len; i++)
 		if ((unsigned char)at[i] < ' ' || at[i] == 0x7f)
 			at[i] = '?';
+		else if (is_control_of_two(at + i, len - i))
+			at[i] = at[i + 1] = '?';
 }
 
 void

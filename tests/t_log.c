@@ -91,6 +91,9 @@ say_three(void)
 	long_word[sizeof long_word - 1] = '\0';
 	log_line(&log, "word=%s", long_word);
 	log_line(&log, "why=\"%s\"", "a\nb=1\r\x1b[2J\x7f \xc3\xa9");
+	log_line(&log, "why=\"%s\"", "\xc2\x9b" "2J\xc2\x80\xc2\x9f "
+	    "\xc2\xa0\xc3\x9b\xe2\x82\x80");
+	log_line(&log, "why=%s", "\xc2");
 	log_line(&log, "last=1");
 	log_flush(&log);
 	log_flush(&log);
@@ -128,6 +131,15 @@ check_lines(void)
 	end = strchr(line, '\n');
 	ok(is_stamped(line, "idemd[3]: why=\"a?b=1??[2J? \xc3\xa9\"\n"),
 	    "what others say breaks no line and speaks to no terminal");
+	line = end != NULL ? end + 1 : line;
+	end = strchr(line, '\n');
+	ok(is_stamped(line, "idemd[3]: why=\"??2J???? "
+	    "\xc2\xa0\xc3\x9b\xe2\x82\x80\"\n"),
+	    "nor with a control character of two bytes");
+	line = end != NULL ? end + 1 : line;
+	end = strchr(line, '\n');
+	ok(is_stamped(line, "idemd[3]: why=\xc2\n"),
+	    "half of one at the end is left");
 	line = end != NULL ? end + 1 : line;
 	ok(is_stamped(line, "idemd[3]: last=1\n") &&
 	    strcmp(strchr(line, '\n'), "\n") == 0,
