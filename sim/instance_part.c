@@ -21,7 +21,13 @@
  * names what they are.  Another fork of it is not born yet, or becomes an alert's
  * command: no part.  All that runs another program is one, and so is what a
  * keeper has just made for it.
+ *
+ * The names are those of fcgi/lobby.h and fcgi/keeper.h, which are not for us to
+ * include, and of idemd(8); t_sim_instance_part finds no part where they differ.
  */
+#define LOBBY_NAME "idem-lobby"
+#define KEEPER_NAME "idem-keeper"
+
 struct part {
 	pid_t pid, parent;
 	enum plan_part what;	/* PLAN_WHOLE: the master */
@@ -68,9 +74,9 @@ what_is(const struct instance *i, pid_t pid, enum plan_part *what)
 		*what = PLAN_PROGRAM;
 	else if (pid == i->child.pid)
 		*what = PLAN_WHOLE;
-	else if (is_named(pid, "idem-keeper"))
+	else if (is_named(pid, KEEPER_NAME))
 		*what = PLAN_KEEPER;
-	else if (is_named(pid, "idem-lobby"))
+	else if (is_named(pid, LOBBY_NAME))
 		*what = PLAN_LOBBY;
 	else
 		return false;
