@@ -6,6 +6,7 @@
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 #include <sys/socket.h>
 #include <sys/stat.h>
 #include <sys/un.h>
@@ -150,5 +151,48 @@ litter_files_in(const char *path)
 		n += entry->d_name[0] != '.';
 	if (folder != NULL)
 		closedir(folder);
+	return n;
+}
+
+static bool
+environment_has(const char *pid, const char *text)
+{
+	static char vars[65536];
+	char path[64], *at;
+	ssize_t n;
+	int fd;
+
+	snprintf(path, sizeof path, "/proc/%.20s/environ", pid);
+	fd = open(path, O_RDONLY | O_CLOEXEC);
+	n = fd != -1 ? read(fd, vars, sizeof vars - 1) : 0;
+	if (fd != -1)
+		close(fd);
+	if (n <= 0)
+		return false;
+	vars[n] = '\0';
+	for (at = vars; at < vars + n; at += strlen(at) + 1)
+		if (strncmp(at, text, strlen(text)) == 0)
+			return true;
+	return false;
+}
+
+/* The simulator is in its mark. */
+int
+litter_signal(pid_t simulator, int signal)
+{
+	struct dirent *entry;
+	char mark[48];
+	int n = 0;
+	DIR *proc = opendir("/proc");
+
+	snprintf(mark, sizeof mark, "IDEMSIM_RUN=%d-", (int)simulator);
+	while (proc != NULL && (entry = readdir(proc)) != NULL)
+		if (entry->d_name[0] >= '1' && entry->d_name[0] <= '9' &&
+		    environment_has(entry->d_name, mark)) {
+			n++;
+			kill((pid_t)strtol(entry->d_name, NULL, 10), signal);
+		}
+	if (proc != NULL)
+		closedir(proc);
 	return n;
 }

@@ -20,4 +20,8 @@ bool litter_is_of_two(const char *path);
 /* Of a folder, but for those whose name begins with a dot. */
 int litter_files_in(const char *path);
 
+/* To all live processes of a simulator, by their environment; how many there
+   are.  0: they are only counted. */
+int litter_signal(pid_t simulator, int signal);
+
 #endif

@@ -160,53 +160,10 @@ over(struct simulator *s)
 
 /* --- what is left --------------------------------------------------------- */
 
-static bool
-environment_has(const char *pid, const char *text)
-{
-	static char vars[65536];
-	char path[64], *at;
-	ssize_t n;
-	int fd;
-
-	snprintf(path, sizeof path, "/proc/%.20s/environ", pid);
-	fd = open(path, O_RDONLY | O_CLOEXEC);
-	n = fd != -1 ? read(fd, vars, sizeof vars - 1) : 0;
-	if (fd != -1)
-		close(fd);
-	if (n <= 0)
-		return false;
-	vars[n] = '\0';
-	for (at = vars; at < vars + n; at += strlen(at) + 1)
-		if (strncmp(at, text, strlen(text)) == 0)
-			return true;
-	return false;
-}
-
-/* The simulator is in its mark.  `signal` 0: they are only counted. */
-static int
-signal_of(pid_t simulator, int signal)
-{
-	struct dirent *entry;
-	char mark[48];
-	int n = 0;
-	DIR *proc = opendir("/proc");
-
-	snprintf(mark, sizeof mark, "IDEMSIM_RUN=%d-", (int)simulator);
-	while (proc != NULL && (entry = readdir(proc)) != NULL)
-		if (entry->d_name[0] >= '1' && entry->d_name[0] <= '9' &&
-		    environment_has(entry->d_name, mark)) {
-			n++;
-			kill((pid_t)strtol(entry->d_name, NULL, 10), signal);
-		}
-	if (proc != NULL)
-		closedir(proc);
-	return n;
-}
-
 static int
 processes_of(pid_t simulator)
 {
-	return signal_of(simulator, 0);
+	return litter_signal(simulator, 0);
 }
 
 static bool
@@ -586,7 +543,7 @@ end_powerless(pid_t simulator, pid_t warden)
 		poll(NULL, 0, 5);
 	ok(warden > 0 && !is_alive(warden) && processes_of(simulator) == 1,
 	    "who cannot be killed is not waited for without end");
-	signal_of(simulator, SIGKILL);
+	litter_signal(simulator, SIGKILL);
 	snprintf(folder, sizeof folder, "%s.2", outer);
 	folder_remove(folder);
 }
