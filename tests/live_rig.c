@@ -87,6 +87,17 @@ judge(struct live_rig_run *r)
 	free(sometimes);
 }
 
+static bool
+is_odd(const struct history *h)
+{
+	char why[200];
+
+	if (history_odd(h, why, sizeof why) == 0)
+		return false;
+	note("no run has such a history: %s", why);
+	return true;
+}
+
 void
 live_rig_begin(struct live_rig_run *r, const struct live_rig_plan *p,
     uint64_t seed)
@@ -97,6 +108,7 @@ live_rig_begin(struct live_rig_run *r, const struct live_rig_plan *p,
 	plan = scenario_plan(r->scenario, 0);
 	judge_point_begin(&r->point, plan);
 	live_rig_once(plan, seed, &r->h);
+	r->odd = is_odd(&r->h);
 	judge(r);
 	judge_point_end(&r->point);
 }
@@ -112,20 +124,34 @@ live_rig_end(struct live_rig_run *r)
 
 /* --- what was seen -------------------------------------------------------- */
 
-bool
-live_rig_idle(const struct live_rig_run *r)
+static bool
+has_stalled(const struct history *h)
 {
 	size_t i;
 
-	if (r->point.verdict == JUDGE_FAIL && r->point.worst.by_check)
-		return false;
-	for (i = 0; i < r->h.n; i++)
-		if (r->h.events[i].kind == HISTORY_NOTE &&
-		    r->h.events[i].label != NULL &&
-		    strcmp(r->h.events[i].label, "stall") == 0)
+	for (i = 0; i < h->n; i++)
+		if (h->events[i].kind == HISTORY_NOTE &&
+		    h->events[i].label != NULL &&
+		    strcmp(h->events[i].label, "stall") == 0)
 			return true;
-	return r->point.verdict == JUDGE_INCONCLUSIVE ||
-	    r->point.verdict == JUDGE_VACUOUS;
+	return false;
+}
+
+bool
+live_rig_late(const struct live_rig_run *r)
+{
+	if (r->odd)
+		return false;
+	if (r->point.verdict == JUDGE_FAIL && r->point.worst.by_check)
+		return r->point.worst.hasty;
+	return has_stalled(&r->h) || r->point.verdict == JUDGE_INCONCLUSIVE;
+}
+
+bool
+live_rig_idle(const struct live_rig_run *r)
+{
+	return live_rig_late(r) ||
+	    (r->point.verdict == JUDGE_VACUOUS && !r->odd);
 }
 
 long

@@ -43,6 +43,7 @@ struct live_rig_run {
 	struct scenario *scenario;
 	struct history h;
 	struct judge_point point;
+	bool odd;		/* no run has such a history */
 };
 
 /* One run of it, and what is judged of it.  live_rig_end is the caller's. */
@@ -51,13 +52,16 @@ void live_rig_begin(struct live_rig_run *, const struct live_rig_plan *,
 void live_rig_end(struct live_rig_run *);
 
 /*
- * Such a run says nothing: it was cut, or its fault's moment did not come, or
- * the simulator itself was late.  On a busy machine that happens, and nobody is
+ * Such a run says nothing: it was cut, or the simulator itself was late, or its
+ * fault's moment did not come.  On a busy machine that happens, and nobody is
  * to blame: it is done again, so many times in all.  But what an invariant says
- * against it stands.
+ * against it stands, unless it is hasty (judge.h): of a promise in time.  And
+ * an odd history is nobody's haste.
  */
 #define LIVE_RIG_TRIES 6
 bool live_rig_idle(const struct live_rig_run *);
+/* The same of a run that is to be vacuous: that alone is no reason. */
+bool live_rig_late(const struct live_rig_run *);
 
 /* How often a key's program was started. */
 long live_rig_starts(const struct history *, const char *key);

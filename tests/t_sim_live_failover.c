@@ -58,8 +58,9 @@ again(const struct history *h)
 static bool
 has_lost(const struct live_rig_run *r, unsigned lose, unsigned fault)
 {
-	return r->point.verdict == JUDGE_PASS && live_rig_fired(r, fault) == 1
-	    && live_rig_notes(&r->h, "lost_ack") == (long)lose &&
+	return !r->odd && r->point.verdict == JUDGE_PASS &&
+	    live_rig_fired(r, fault) == 1 &&
+	    live_rig_notes(&r->h, "lost_ack") == (long)lose &&
 	    again(&r->h) == (int)lose / 2;
 }
 

@@ -228,8 +228,9 @@ run_hit(const struct row *row)
 	    "holds = { 'no_cross_talk' }, sometimes = { seen = function(h) "
 	    "return %s end }", row->seen);
 	live_rig_begin(&r, &plan, 7);
-	while (!(good = r.point.verdict == JUDGE_PASS && not_fired(&r) == 0) &&
-	    live_rig_idle(&r) && tries++ < LIVE_RIG_TRIES) {
+	while (!(good = !r.odd && r.point.verdict == JUDGE_PASS &&
+	    not_fired(&r) == 0) && live_rig_idle(&r) &&
+	    tries++ < LIVE_RIG_TRIES) {
 		note("once more: %s", r.point.message);
 		live_rig_end(&r);
 		live_rig_begin(&r, &plan, 7);
@@ -252,7 +253,7 @@ run_miss(const struct row *row)
 	bool good;
 
 	live_rig_begin(&r, &plan, 7);
-	while (!(good = r.point.verdict == JUDGE_VACUOUS &&
+	while (!(good = !r.odd && r.point.verdict == JUDGE_VACUOUS &&
 	    not_fired(&r) == 1) && live_rig_idle(&r) &&
 	    tries++ < LIVE_RIG_TRIES) {
 		note("once more: %s", r.point.message);
