@@ -95,6 +95,20 @@ loses(unsigned lose, bool frozen, uint64_t seed, unsigned fault)
 	return good;
 }
 
+/* A plan whose run is to be vacuous. */
+static void
+begin_vacuous(struct live_rig_run *r, const struct live_rig_plan *plan)
+{
+	int tries = 1;
+
+	live_rig_begin(r, plan, 1);
+	while (live_rig_late(r) && tries++ < LIVE_RIG_TRIES) {
+		note("once more: %s", r->point.message);
+		live_rig_end(r);
+		live_rig_begin(r, plan, 1);
+	}
+}
+
 /* There is not so much that could be lost. */
 static void
 test_too_many(void)
@@ -108,7 +122,7 @@ test_too_many(void)
 	};
 	struct live_rig_run r;
 
-	live_rig_begin(&r, &plan, 1);
+	begin_vacuous(&r, &plan);
 	is(judge_text(r.point.verdict), judge_text(JUDGE_VACUOUS),
 	    "where fewer were acknowledged the failover does not count");
 	is_int(live_rig_notes(&r.h, "lost_ack"), 4, "what is lost is said");
@@ -130,8 +144,8 @@ test_apart(void)
 	};
 	struct live_rig_run r;
 
-	live_rig_begin(&r, &plan, 1);
-	ok(r.point.verdict == JUDGE_VACUOUS && live_rig_fired(&r, 1) == 0,
+	begin_vacuous(&r, &plan);
+	ok(!r.odd && r.point.verdict == JUDGE_VACUOUS && live_rig_fired(&r, 1) == 0,
 	    "nor where the replica had been cut off before");
 	live_rig_end(&r);
 }
