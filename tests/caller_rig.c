@@ -232,6 +232,21 @@ caller_rig_await(struct caller_rig *rig, const unsigned *n, unsigned want)
 	return *n == want;
 }
 
+/* Or until it is done. */
+static void
+await_enough(struct caller_rig *rig, const struct call *call,
+    const unsigned *n)
+{
+	int64_t until_ms = idem_boot_ms(&rig->clock) + WAIT_MS;
+
+	while (*n == 0 && call->out.len < rig->enough) {
+		if (idem_boot_ms(&rig->clock) > until_ms)
+			bail_out("of an answer %zu bytes come, not %zu",
+			    call->out.len, rig->enough);
+		loop_turn(rig->loop, until_ms);
+	}
+}
+
 void
 caller_rig_call(struct caller_rig *rig, struct call *call)
 {
@@ -247,10 +262,10 @@ caller_rig_call(struct caller_rig *rig, struct call *call)
 		call->path = "/order";
 	call->body = idem_bytes_text("hello");
 	call_start(rig->loop, call);
-	while (n == 0 && rig->enough > 0 && call->out.len < rig->enough)
-		loop_turn(rig->loop, idem_boot_ms(&rig->clock) + WAIT_MS);
-	if (rig->enough > 0)
+	if (rig->enough > 0) {
+		await_enough(rig, call, &n);
 		rig->ahead_ms += call->timeout_ms;
+	}
 	if (!caller_rig_await(rig, &n, 1))
 		bail_out("a call does not come to its end");
 	rig->ahead_ms = 0;

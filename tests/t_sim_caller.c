@@ -346,6 +346,18 @@ test_fields(void)
 /* --- clients who behave in their own way ---------------------------------- */
 
 static void
+await_heard(void)
+{
+	int64_t until_ms = idem_boot_ms(&rig.clock) + PATIENT_MS;
+
+	while (rig.heard.len == 0) {
+		if (idem_boot_ms(&rig.clock) > until_ms)
+			bail_out("the server hears nothing");
+		loop_turn(rig.loop, until_ms);
+	}
+}
+
+static void
 test_leaving(void)
 {
 	struct call call = { .give_up_ms = 20, .timeout_ms = PATIENT_MS };
@@ -360,8 +372,7 @@ test_leaving(void)
 	call = (struct call){ .socket = rig.socket, .method = "POST",
 		.path = "/", .done = caller_rig_done, .arg = &n };
 	call_start(rig.loop, &call);
-	while (rig.heard.len == 0)
-		loop_turn(rig.loop, INT64_MAX);
+	await_heard();
 	call_leave(&call, true);
 	is_int(n, 1, "or be made to, and is done then");
 	is_int(call.end, OUTCOME_GAVE_UP, "as one that gave up");

@@ -108,6 +108,19 @@ await_served(struct sim_rig *w)
 	return true;
 }
 
+/* One of its processes, which was killed. */
+static void
+await_end(const struct sim_rig *w)
+{
+	int64_t until_ms = idem_boot_ms(&idem_clock_real) + WAIT_MS;
+
+	while (w->ends == 0) {
+		if (idem_boot_ms(&idem_clock_real) > until_ms)
+			bail_out("nobody's end is told");
+		loop_turn(sim_loop, idem_boot_ms(&idem_clock_real) + 100);
+	}
+}
+
 static void
 test_front(void)
 {
@@ -136,8 +149,7 @@ test_front(void)
 	ok(await_served(&w), "behind the same lighttpd");
 	w.ends = 0;
 	kill(w.instance.front.pid, SIGKILL);
-	while (w.ends == 0)
-		loop_turn(sim_loop, idem_boot_ms(&idem_clock_real) + 100);
+	await_end(&w);
 	ok(w.ended == &w.instance.front && w.instance.child.pid != 0 &&
 	    !w.instance.up, "the end of lighttpd is told as its own");
 	ok(instance_again(sim_loop, &w.instance) == 0 &&
@@ -165,8 +177,7 @@ test_refused(void)
 	sim_rig_prepare(&w);
 	sim_rig_start(&w);
 	kill(w.instance.child.pid, SIGKILL);
-	while (w.ends == 0)
-		loop_turn(sim_loop, idem_boot_ms(&idem_clock_real) + 100);
+	await_end(&w);
 	ok(!w.instance.child.doomed && !w.instance.up &&
 	    WTERMSIG(w.instance.child.status) == SIGKILL,
 	    "an end that nobody wanted is told as one");
