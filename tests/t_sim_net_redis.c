@@ -221,12 +221,15 @@ hide_ids(struct idem_buf *b)
 static void
 use_up_ids(void)
 {
+	const char *said;
 	long long id;
 
-	do
-		id = strtoll(redis_rig_say(&redis, "CLIENT", "ID", NULL), NULL,
-		    10);
-	while (id < FIRST_ID);
+	do {
+		said = redis_rig_say(&redis, "CLIENT", "ID", NULL);
+		id = strtoll(said, NULL, 10);
+		if (id <= 0)
+			bail_out("CLIENT ID: %s", said);
+	} while (id < FIRST_ID);
 	if (id > LAST_ID)
 		bail_out("client %lld already", id);
 }
