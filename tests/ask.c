@@ -4,6 +4,7 @@
 #include "tap.h"
 
 #include <errno.h>
+#include <poll.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -13,6 +14,7 @@
 
 #define STARTS_MS 60000
 #define LOGGED_MS 60000
+#define AGAIN_MS 20		/* between two tries to start one */
 
 static void
 words(const struct rig_answer *answer, char *out, size_t size)
@@ -125,4 +127,35 @@ await_starts(struct rig *rig, long count)
 	if (!rig_await_lines(rig, "starts", count, STARTS_MS))
 		bail_out("no program was started within %d s",
 		    STARTS_MS / 1000);
+}
+
+void
+ask_end_not_started(struct rig *rig, int fd)
+{
+	struct rig_answer answer;
+	char got[128];
+
+	ask_end(rig, fd, &answer);
+	words(&answer, got, sizeof got);
+	if (strcmp(rig_field(&answer, "Idempotency-Status"),
+	    "not-started") != 0)
+		bail_out("who asks for a program is told %s", got);
+	rig_answer_free(&answer);
+}
+
+int
+ask_await_starts(struct rig *rig, int fd, const struct rig_request *request,
+    long count)
+{
+	int64_t until_ms = rig_now_ms() + STARTS_MS;
+	struct pollfd answered = { .fd = fd, .events = POLLIN };
+
+	while (starts(rig) < count && rig_now_ms() < until_ms)
+		if (poll(&answered, 1, 5) == 1) {
+			ask_end_not_started(rig, answered.fd);
+			poll(NULL, 0, AGAIN_MS);
+			answered.fd = ask_begin(rig, request);
+		}
+	await_starts(rig, count);
+	return answered.fd;
 }

@@ -40,5 +40,15 @@ bool ask_await_logged(struct rig *, const char *text, int times);
 long starts(struct rig *);
 /* Until so many have been started; bails out after a minute. */
 void await_starts(struct rig *, long count);
+/*
+ * A request for one that waits was sent: until so many have been started.
+ * Where idemd was held up for longer than a lease between claim and start there
+ * is no run, and it says "not-started"; then, and only then, it is sent again.
+ * Bails out at any other answer.  The connection.
+ */
+int ask_await_starts(struct rig *, int fd, const struct rig_request *,
+    long count);
+/* It was answered: must be "not-started", or bails out. */
+void ask_end_not_started(struct rig *, int fd);
 
 #endif

@@ -179,29 +179,13 @@ cases_ask_until(struct cases_world *w, int64_t ms, const char *want,
 }
 
 int
-cases_await_starts(struct cases_world *w, int fd,
-    const struct rig_request *request, long count)
-{
-	int64_t until_ms = rig_now_ms() + CASES_WAIT_MS;
-	struct pollfd answered = { .fd = fd, .events = POLLIN };
-
-	while (starts(&w->rig) < count && rig_now_ms() < until_ms)
-		if (poll(&answered, 1, 5) == 1) {
-			close(answered.fd);
-			answered.fd = ask_begin(&w->rig, request);
-		}
-	await_starts(&w->rig, count);
-	return answered.fd;
-}
-
-int
 cases_begin(struct cases_world *w)
 {
 	int fd;
 
 	rig_file(&w->rig, "hold", "");
 	fd = ask_begin(&w->rig, &cases_order);
-	return cases_await_starts(w, fd, &cases_order, 1);
+	return ask_await_starts(&w->rig, fd, &cases_order, 1);
 }
 
 void

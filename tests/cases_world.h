@@ -52,13 +52,6 @@ void cases_ask_for(struct cases_world *, int64_t ms, const char *always,
 void cases_ask_until(struct cases_world *, int64_t ms, const char *want,
     struct rig_answer *, const char *what);
 
-/*
- * A request was sent: until so many have been started.  Where idemd was held up
- * for longer than a lease between claim and start there is no run, and it says
- * so; then it is sent again.  Its connection.
- */
-int cases_await_starts(struct cases_world *, int fd,
-    const struct rig_request *, long count);
 /* The order, up to where it waits: a connection. */
 int cases_begin(struct cases_world *);
 /* It goes on.  One test; the answer is the caller's to free. */

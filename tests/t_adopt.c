@@ -142,25 +142,13 @@ order(const char *path)
 		.key = "\"k\"", .more = more, .body = idem_bytes_text("tea") };
 }
 
-/*
- * Its program runs; the connection is of no more use.  Where idemd was held up
- * for longer than a lease it is told that nothing was started, and sent again.
- */
+/* Its program runs; the connection is of no more use. */
 static void
 order_begun(const char *path)
 {
 	const struct rig_request request = order(path);
-	struct pollfd answered = { .events = POLLIN };
-	int64_t until_ms = rig_now_ms() + END_MS;
 
-	while (starts(&rig) < 1 && rig_now_ms() < until_ms) {
-		answered.fd = ask_begin(&rig, &request);
-		while (starts(&rig) < 1 && rig_now_ms() < until_ms &&
-		    poll(&answered, 1, 5) == 0)
-			;
-		close(answered.fd);
-	}
-	await_starts(&rig, 1);
+	close(ask_await_starts(&rig, ask_begin(&rig, &request), &request, 1));
 }
 
 /* Until a request is told that, which it may not be at once. */

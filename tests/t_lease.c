@@ -140,8 +140,7 @@ test_renewed(void)
 		bail_out("there is no program");
 	rig_program(&rig, "order", COUNT HELD "printf 'Status: 201\\n\\nok'\n");
 	rig_file(&rig, "hold", "");
-	fd = begin(0, 0);
-	await_starts(&rig, 1);
+	fd = ask_await_starts(&rig, ask_begin(&rig, &again), &again, 1);
 	until_ms = rig_now_ms() + 6 * LEASE_MS;
 	while (rig_now_ms() < until_ms || asked < 3) {
 		rig_request(&rig, &again, &answer);
