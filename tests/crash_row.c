@@ -20,6 +20,7 @@
 #define HELD_MS (CRASH_SHORT_MS + CRASH_HELD_LIMIT_MS + CRASH_GRACE_MS + 1000)
 #define WAIT_MS (3 * END_MS)	/* to learn how late it is */
 #define PAUSE_MS 50		/* a client's, between two tries */
+#define COMPLETE_MS 5000	/* for so long it tries to write an end down */
 
 struct crash {
 	const struct crash_row *row;
@@ -29,6 +30,7 @@ struct crash {
 	unsigned worker;
 	pid_t stopped;		/* who has come to the point */
 	int first;		/* the first request's connection; -1: closed */
+	int64_t begun_ms;	/* when it was sent */
 	int64_t healed_ms;	/* when the fault had ended */
 };
 
@@ -75,9 +77,20 @@ says(const struct rig_answer *answer, const char *what)
 	return strcmp(rig_field(answer, "Idempotency-Status"), what) == 0;
 }
 
-/* What it says of the key's end; '-': nothing yet. */
+/*
+ * A lobby that was held up, or whose store was, for as long as it tries to
+ * write an end down, may say so; any other had to write it.
+ */
+static bool
+may_be_unrecorded(const struct crash *c, int64_t begun_ms)
+{
+	return c->row->how == CRASH_STOP || crash_row_holds(c->row) ||
+	    rig_now_ms() - begun_ms >= COMPLETE_MS;
+}
+
+/* What it says of the key's end, to who asked then; '-': nothing yet. */
 static char
-judge(struct crash *c, const struct rig_answer *answer)
+judge(struct crash *c, const struct rig_answer *answer, int64_t begun_ms)
 {
 	if (!answer->whole)
 		return '-';
@@ -85,9 +98,10 @@ judge(struct crash *c, const struct rig_answer *answer)
 		compare(c, answer);
 		return 'A';
 	}
-	/* Its lobby was held up for so long that it could not write it down. */
 	if (says(answer, "unrecorded")) {
 		compare(c, answer);
+		if (!may_be_unrecorded(c, begun_ms))
+			wrong(c, "unrecorded, and nobody was held up");
 		return '-';
 	}
 	if (says(answer, "unknown"))
@@ -106,11 +120,12 @@ static char
 ask_once(struct crash *c)
 {
 	const struct rig_request request = crash_request(&c->world);
+	int64_t begun_ms = rig_now_ms();
 	struct rig_answer answer;
 	char end;
 
 	rig_request(&c->world.rig, &request, &answer);
-	end = judge(c, &answer);
+	end = judge(c, &answer, begun_ms);
 	rig_answer_free(&answer);
 	return end;
 }
@@ -124,7 +139,7 @@ hear_first(struct crash *c, int64_t wait_ms)
 	if (c->first == -1)
 		return;
 	rig_receive(c->first, 1, (struct idem_bytes){ 0 }, wait_ms, &answer);
-	if (judge(c, &answer) == 'U')
+	if (judge(c, &answer, c->begun_ms) == 'U')
 		c->found->unknowns++;
 	rig_answer_free(&answer);
 	close(c->first);
@@ -172,6 +187,7 @@ come_to_the_point(struct crash *c)
 
 	if (c->row->orphan)
 		rig_file(&c->world.rig, "hold", "");
+	c->begun_ms = rig_now_ms();
 	c->first = ask_begin(&c->world.rig, &request);
 	reached = (!c->row->orphan || make_orphan(c)) && await_stop(c);
 	/* Not before: its keeper must hear of its lobby before its end. */
