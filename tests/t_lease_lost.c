@@ -19,7 +19,7 @@
  * one's completion is refused, nobody's answer is replaced, and that there were
  * two runs is counted, logged and told to the operator.
  */
-#define LEASE "5s"
+#define LEASE "8s"
 #define WAIT_MS 60000
 
 struct world {
@@ -67,7 +67,7 @@ start_host(struct world *w, unsigned i, const char *redis,
 	rig_program(rig, "alert",
 	    "#!/bin/sh\necho $IDEM_EVENT >>\"${0%/*}/alerts\"\n");
 	snprintf(text, sizeof text, conf, rig->folder, rig->folder, redis,
-	    w->patient ? "5s" : "250ms", w->patient ? "20s" : "3s",
+	    w->patient ? "5s" : "3s", w->patient ? "20s" : "5s",
 	    w->on_unknown, w->limit_ms, rig->folder);
 	rig_file(rig, "idem.conf", text);
 	ask_start(rig, (const char *[]){ "--config",
@@ -310,10 +310,10 @@ static const struct {
 	const char *text, *on_unknown;
 	void (*story)(struct world *);
 	bool two_runs;
-	int limit_ms;	/* waited for by the first */
+	int limit_ms;	/* more than lease and grace; waited for by the first */
 	bool patient;
 } rows[] = {
-	{ "cut off, retry", "retry(2)", cut_off, true, 6000, false },
+	{ "cut off, retry", "retry(2)", cut_off, true, 10000, false },
 	{ "cut off, block", "'block'", cut_off_blocked, false, 100000, false },
 	{ "deleted", "'block'", taken_away, true, 100000, true }
 };
