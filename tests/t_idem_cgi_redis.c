@@ -80,7 +80,7 @@ test_form(void)
 	bool there;
 	int64_t ms;
 
-	/* Without one only if Redis is slow: nobody waits for a page so long. */
+	/* Without only if Redis is slow: nobody waits for a page so long. */
 	do
 		there = read_page(body, sizeof body, &ms);
 	while (!there && ms >= SLOW_MS && ++tries < PAGES);
