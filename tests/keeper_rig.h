@@ -19,10 +19,11 @@
 #define RIG_LIMIT_MS 100000	/* that nobody is to run over */
 /*
  * Of what a keeper does by the clock: tries on a machine on which others may be
- * held up until it is too late for them.  A limit grows with each.
+ * held up until it is too late for them.  A limit grows with each, and of a
+ * second at first the last one is yet within RIG_PATIENCE_MS.
  */
 #define RIG_TRIES 6
-#define RIG_LIMIT_OF(ms, tries) ((uint32_t)(ms) << 2 * (tries))
+#define RIG_LIMIT_OF(ms, tries) ((uint32_t)(ms) << (tries))
 
 struct rig_options {
 	uint32_t grace_ms;
