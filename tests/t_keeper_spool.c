@@ -200,12 +200,18 @@ static const struct {
 	  "trap 'echo bye; exit 0' TERM; sleep 600 & wait", 300, 0 },
 };
 
-/* Not if it had not come to writing by its limit, or was silent. */
 static bool
 is_cut_off(const struct rig_run *run)
 {
 	return run->end.limit && !run->end.held && run->end.spooled &&
 	    run->end.len > 0;
+}
+
+/* It had not come to writing by its limit, or was silent for a second. */
+static bool
+is_held_up(const struct rig_run *run)
+{
+	return run->end.held || (run->end.limit && run->end.len == 0);
 }
 
 static void
@@ -224,7 +230,7 @@ test_limits(struct rig *g)
 			took = now_ms();
 			rig_run(g, &run);
 			took = now_ms() - took;
-			if (is_cut_off(&run) || tries + 1 == RIG_TRIES)
+			if (!is_held_up(&run) || tries + 1 == RIG_TRIES)
 				break;
 			rig_settle(g, &run);
 		}
