@@ -125,6 +125,9 @@ int rig_await_descriptors(struct rig *, int want);	/* of the keeper */
 int rig_slots_free(const struct rig *);
 bool rig_is_gone(pid_t);
 bool rig_await_gone(struct rig *, pid_t);
+/* What it left behind, whose number is all that it wrote.  False if there is
+   none: 0 would be all of us. */
+bool rig_kill_left(const struct rig_run *);
 int rig_lines(const char *text);
 
 #endif

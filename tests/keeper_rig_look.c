@@ -167,6 +167,14 @@ rig_is_gone(pid_t pid)
 }
 
 bool
+rig_kill_left(const struct rig_run *run)
+{
+	pid_t pid = atoi(run->out);
+
+	return pid > 1 && kill(pid, SIGKILL) == 0;
+}
+
+bool
 rig_await_gone(struct rig *g, pid_t pid)
 {
 	int64_t until = now_ms() + RIG_PATIENCE_MS;

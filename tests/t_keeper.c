@@ -396,13 +396,11 @@ static void
 test_background(struct rig *g)
 {
 	struct rig_run run = rig_sh("sleep 600 >/dev/null 2>&1 & echo $!");
-	pid_t pid;
 
 	run.keyed = true;
 	rig_run(g, &run);
-	pid = atoi(run.out);
-	ok(run.end.status == 0 && !run.end.limit && !rig_is_gone(pid),
-	    "a background child lives on");
+	ok(run.end.status == 0 && !run.end.limit &&
+	    !rig_is_gone(atoi(run.out)), "a background child lives on");
 	is_int(rig_lock(g, &run), IDEM_RUN_HELD,
 	    "the lock is held until the outcome is settled");
 	/* As a run that is unknown: its file stays, by another name. */
@@ -413,7 +411,7 @@ test_background(struct rig *g)
 	    "then it is unlocked, whatever the child has open");
 	is_int(rig_lock_files(g), 1, "and the keeper touches no names");
 	rig_settle(g, &run);
-	kill(pid, SIGKILL);
+	rig_kill_left(&run);
 }
 
 /* The signal goes to the program, not to its group, and only while it runs. */

@@ -236,7 +236,7 @@ test_saved(void)
 	idem_evidence(g.locks, &run.owner, &e, NULL);
 	ok(e.ended && e.trailer.saved && e.trailer.len == strlen("answer"),
 	    "an answer that its lobby has saved stays in the file");
-	kill(atoi(run.out), SIGKILL);
+	rig_kill_left(&run);
 	rig_close(&g);
 }
 
@@ -273,8 +273,8 @@ test_lobby_gone(void)
 	is_int(rig_lock(&g, &ended), IDEM_RUN_HELD,
 	    "a background child of the first holds its lock");
 	ok(ended_empty(&g, &ended, 0), "but its file says that it ended");
-	ok(kill(atoi(ended.out), SIGKILL) == 0 && rig_await_lock(&g, &ended,
-	    IDEM_RUN_FREE) == IDEM_RUN_FREE, "and once it is gone nobody");
+	ok(rig_kill_left(&ended) && rig_await_lock(&g, &ended, IDEM_RUN_FREE) ==
+	    IDEM_RUN_FREE, "and once it is gone nobody");
 	is_int(rig_lock(&g, &run), IDEM_RUN_HELD, "a running one's is held");
 	is_int(rig_slots_free(&g), RIG_SLOTS - 1,
 	    "and of the slots only its own");
@@ -288,7 +288,7 @@ test_lobby_gone(void)
 	is_int(rig_lock(&g, &run), IDEM_RUN_HELD, "and keeps its lock");
 	ok(ended_empty(&g, &run, 3 << 8),
 	    "and that it ended is written down, though its answer is lost");
-	kill(atoi(run.out), SIGKILL);
+	rig_kill_left(&run);
 	is_int(rig_await_lock(&g, &run, IDEM_RUN_FREE), IDEM_RUN_FREE,
 	    "until it ends");
 	is_int(rig_slots_free(&g), RIG_SLOTS, "all slots are free");

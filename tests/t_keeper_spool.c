@@ -172,7 +172,7 @@ test_slot(struct rig *g)
 
 	while (!(early = is_slot_free_early(g, &run, &began)) &&
 	    ++tries < RIG_TRIES) {
-		kill(atoi(run.out), SIGKILL);
+		rig_kill_left(&run);
 		rig_settle(g, &run);
 		run = fresh;
 	}
@@ -182,7 +182,7 @@ test_slot(struct rig *g)
 	    run.end.spooled && run.end.whole, "its child holds the pipe");
 	ok(took >= KEEPER_IDLE_MS - 1 && took < KEEPER_IDLE_MS + SLOW_MS,
 	    "the pipe was idle for a second");
-	kill(atoi(run.out), SIGKILL);
+	rig_kill_left(&run);
 	is_int(rig_lock(g, &run), IDEM_RUN_HELD, "its lock is held");
 	rig_settle(g, &run);
 }
@@ -263,7 +263,7 @@ test_settled(struct rig *g)
 	is_int(rig_await_descriptors(g, RIG_KEEPER_FDS), RIG_KEEPER_FDS,
 	    "and the keeper has nothing of it");
 	close(run.err_fd);
-	kill(atoi(run.out), SIGKILL);
+	rig_kill_left(&run);
 	rig_settle(g, &run);
 }
 
@@ -281,7 +281,7 @@ test_unknown(struct rig *g)
 	    "unknown, the keeper has nothing of it");
 	is_int(rig_lock(g, &run), IDEM_RUN_HELD, "and its child has the lock");
 	is_int(rig_state(g, &run), IDEM_NOTE_BEGUN, "it is no orphan");
-	kill(atoi(run.out), SIGKILL);
+	rig_kill_left(&run);
 	is_int(rig_await_lock(g, &run, IDEM_RUN_FREE), IDEM_RUN_FREE,
 	    "until it ends");
 	rig_settle(g, &run);
@@ -300,7 +300,7 @@ test_left(struct rig *g)
 	idem_evidence(g->locks, &run.owner, &e, NULL);
 	ok(e.ended && e.lock == IDEM_RUN_HELD,
 	    "that is over, and its child has the lock");
-	kill(atoi(run.out), SIGKILL);
+	rig_kill_left(&run);
 	is_int(rig_await_lock(g, &run, IDEM_RUN_FREE), IDEM_RUN_FREE,
 	    "until it ends");
 	rig_settle(g, &run);
