@@ -79,7 +79,7 @@ until_true() {
 	done
 }
 
-# listens SOCKET: its file is there a moment before.
+# listens SOCKET: its file is there a moment before somebody does.
 listens() {
 	perl -MIO::Socket::UNIX \
 	    -e 'exit !IO::Socket::UNIX->new(Peer => shift)' "$1"
@@ -164,12 +164,6 @@ fronts_end() {
 	echo "1..$tests"
 	[ $failed = 0 ]
 	exit
-}
-
-# A socket is there a moment before somebody listens on it.
-listens() {
-	perl -MIO::Socket::UNIX -e \
-	    'exit !IO::Socket::UNIX->new(Peer => $ARGV[0])' "$1"
 }
 
 # --- idemd --------------------------------------------------------------------
