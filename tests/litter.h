@@ -6,9 +6,9 @@
 
 /*
  * What a run may leave behind, below TMPDIR and in /proc: "litter" makes files
- * and sockets, and when the first is there it is so many processes, and stays
- * so many; of "runner" and "ghost" a file there has their process group in
- * its name, "group-N", whose leader ends.
+ * and sockets.  Once the first file is there, it is LITTER_PROCESSES processes
+ * until it ends.  Of "runner" and "ghost" a file there has their process group
+ * in its name, "group-N", whose leader ends.
  */
 #define LITTER_PROCESSES 2
 

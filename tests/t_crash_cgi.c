@@ -283,7 +283,6 @@ come_to_the_point(struct world *w)
 		.program = program_text[w->row->point->program], .key = KEY,
 		.env = env, .body = idem_bytes_text("tea")
 	};
-
 	bool reached;
 
 	snprintf(variable, sizeof variable, "IDEM_FAILPOINTS=%s=1*stop",

@@ -16,6 +16,7 @@
 
 /* Whoever dies or goes away, what a spooled run leaves in its file is right. */
 #define GRACE_MS 400
+
 static int64_t
 now_ms(void)
 {
