@@ -23,7 +23,12 @@ done
 redis_start
 token_keys
 cat >"$folder/idem.conf" <<END
-shared = redis { url = "unix:$folder/redis.sock", probe = "1s" }
+shared = redis {
+  url = "unix:$folder/redis.sock",
+  probe = "1s",
+  timeout = "8s",
+  budget = "8s",
+}
 tokens = { keys = "$folder/token.keys", life = "2h" }
 run = "$folder/run"
 local programs = cgi { root = "$www/cgi-bin" }

@@ -22,7 +22,7 @@ use JSON::PP ();
 use POSIX ();
 use Time::HiRes qw(sleep time);
 
-my $patience = 20;	# seconds; a start on a busy machine takes some
+my $patience = 60;	# seconds; then something hangs
 
 # What a browser does of its own accord is nothing to a test: it calls nobody.
 my @quiet = map { "--$_" } qw(headless=new no-sandbox disable-gpu no-first-run

@@ -2,9 +2,9 @@
 # SPDX-License-Identifier: ISC
 #
 # An order form of plain HTML, without a word of script: a GET shows it, a POST
-# takes a second to place the order.  It knows nothing of idem.  A line an order
-# goes to the file beside it that has its name and "-orders"; "-begun" has one
-# for each start.
+# places the order, which takes as long as a file beside it is there that has
+# its name and "-hold", but a minute at most.  It knows nothing of idem.  A line
+# an order goes to "-orders", and "-begun" has one for each start.
 
 use strict;
 use warnings;
@@ -34,7 +34,8 @@ sub add {
 if ($ENV{REQUEST_METHOD} eq 'POST') {
 	read STDIN, my $body, $ENV{CONTENT_LENGTH} || 0;
 	add('begun', $body);
-	sleep 1;
+	my $end = time + 60;
+	select undef, undef, undef, 0.02 while -e "$0-hold" && time < $end;
 	my ($item) = $body =~ /^item=([a-z]*)/;
 	my $number = add('orders', $body);
 	page("Order $number", "<p>Thank you: $item is ordered.</p>\n");
