@@ -11,7 +11,9 @@
 #	token_keys			$folder/token.keys
 #	front_needs NAME		or false, and $lacking says what
 #	front_start NAME		on 127.0.0.1:$port
-#	front_reload, front_stop, idemd_stop
+#	front_reload			it has begun to
+#	front_stop, idemd_stop
+#	front_gone			of one that was told to stop
 #	fronts_stop			all of it
 #	fronts_end			the same, and `1..N`
 #
@@ -399,19 +401,49 @@ front_resume() {
 	until_true front_answers
 }
 
-# As an administrator does after a change; what is under way goes on.
+reloads_logged() { grep -c "$1" "$folder/${front%%-*}.log"; }
+
+# Of nginx, workers that are there: one with nothing to do leaves at once.
+children_alive() {
+	for pid in $1; do
+		kill -0 "$pid" 2>/dev/null && echo "$pid"
+	done
+}
+
+reloads() {
+	case $front in
+	nginx)		children_alive "$children" ;;
+	lighttpd*)	reloads_logged 'graceful shutdown started' ;;
+	apache-*)	reloads_logged 'resuming normal operations' ;;
+	esac
+}
+
+# As an administrator does after a change; what is under way goes on.  A signal
+# may be read late: wait until it was, but not for ever, as a front need not
+# say so.
 front_reload() {
+	children=$(cat "/proc/$front_pid/task/$front_pid/children")
+	before=$(reloads)
 	case $front in
 	nginx)		kill -HUP "$front_pid" ;;
 	lighttpd*)	kill -USR1 "$front_pid" ;;
 	apache-*)	kill -USR1 "$front_pid" ;;
 	esac
+	tries=0
+	while [ "$(reloads)" = "$before" ] && [ $tries -lt 200 ]; do
+		tries=$((tries + 1))
+		sleep 0.05
+	done
+}
+
+front_gone() {
+	wait "$front_pid" 2>/dev/null
+	front_pid=
 }
 
 # At once.
 front_stop() {
 	[ -n "$front_pid" ] || return 0
 	kill -TERM "$front_pid" 2>/dev/null
-	wait "$front_pid" 2>/dev/null
-	front_pid=
+	front_gone
 }

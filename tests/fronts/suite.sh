@@ -200,12 +200,12 @@ check_leaving() {
 	wait "$leaver" 2>/dev/null
 	holds "$front: a client leaves while its program runs" \
 	    [ $? -gt 128 -a ! -e "$folder/body" ]
-	ask GET '/cgi-bin/env.cgi'	# by now the front has seen it leave
+	sleep 1		# the front has had time to see it leave
 	rm "$folder/hold"
 	keyed gone POST '/cgi-bin/take.cgi?gone&hold' -d x
 	is "$status $said $(begun 'gone&hold')" "201 replayed 1" \
 	    "$front: the run went on, and its answer was kept [cgi:C70 F13]"
-	# The front answers after it was told to reload, not before.
+	# The front answers after it has begun to reload, not before.
 	: >"$folder/hold"
 	keyed turn POST '/cgi-bin/take.cgi?turn&hold' -d x &
 	asker=$!
@@ -217,14 +217,18 @@ check_leaving() {
 	keyed turn POST '/cgi-bin/take.cgi?turn&hold' -d x
 	is "$status $said $(begun 'turn&hold')" "201 replayed 1" \
 	    "$front: a reload of the front loses no run"
-	keyed stop POST '/cgi-bin/take.cgi?stop&sleep=0.5' -d x &
+	: >"$folder/hold"
+	keyed stop POST '/cgi-bin/take.cgi?stop&hold' -d x &
 	asker=$!
-	until_true has_begun 'stop&sleep=0.5'
-	front_stop
+	until_true has_begun 'stop&hold'
+	kill -TERM "$front_pid"
+	sleep 0.5	# it has had time to see to that
+	rm "$folder/hold"
+	front_gone
 	wait "$asker"
 	front_resume
-	keyed stop POST '/cgi-bin/take.cgi?stop&sleep=0.5' -d x
-	is "$status $said $(begun 'stop&sleep=0.5')" "201 replayed 1" \
+	keyed stop POST '/cgi-bin/take.cgi?stop&hold' -d x
+	is "$status $said $(begun 'stop&hold')" "201 replayed 1" \
 	    "$front: nor does its stop"
 }
 
