@@ -48,6 +48,12 @@ until_true() {
 	done
 }
 
+# A socket is there a moment before somebody listens on it.
+listens() {
+	perl -MIO::Socket::UNIX \
+	    -e 'exit !IO::Socket::UNIX->new(Peer => shift)' "$1"
+}
+
 # By idemd: lighttpd says 503 for a second where that does not listen yet.
 answers() {
 	curl -sf -o /dev/null --max-time 5 "http://127.0.0.1:$port/"
@@ -107,7 +113,7 @@ head -c 10485760 /dev/zero >"$folder/large"
 "$IDEMD" -s "unix:$folder/sock" --ledger "sqlite:$folder/ledger.db" --create \
     --workers 2 -- "$folder/order" 2>"$folder/idemd.log" &
 idemd=$!
-until_true [ -S "$folder/sock" ]
+until_true listens "$folder/sock"
 
 for stream in 0 2; do
 	serve $stream
