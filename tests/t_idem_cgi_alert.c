@@ -173,8 +173,11 @@ stopped_lobby(const char *command, unsigned key)
 		while (!is_waiting(pid) && rig_now_ms() < due_ms)
 			usleep(1000);
 		kill(pid, SIGSTOP);
-		if (waitpid(pid, &status, WUNTRACED) == pid &&
-		    WIFSTOPPED(status) && rig_now_ms() < due_ms &&
+		if (waitpid(pid, &status, WUNTRACED) != pid)
+			bail_out("waitpid: %s", strerror(errno));
+		if (WIFSIGNALED(status))
+			bail_out("a lobby dies of signal %d", WTERMSIG(status));
+		if (WIFSTOPPED(status) && rig_now_ms() < due_ms &&
 		    !has_lock(pid, "alerts"))
 			return pid;
 		kill(pid, SIGCONT);
