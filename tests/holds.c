@@ -139,7 +139,9 @@ holds_at_rest(const struct worker *w)
 	struct holds before = look(w), now;
 	int same = 0;
 
-	while (same < REST_LOOKS && rig_now_ms() < until_ms) {
+	while (same < REST_LOOKS) {
+		if (rig_now_ms() > until_ms)
+			bail_out("a worker is never at rest");
 		now = look_later(w);
 		same = same_means(&now, &before) && is_asleep(w->lobby) &&
 		    is_asleep(w->keeper) ? same + 1 : 0;
