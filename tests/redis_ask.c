@@ -10,6 +10,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#define LATE_MS 60000	/* past a command's deadline; then it never comes */
+
 int64_t
 redis_boot_ms(void)
 {
@@ -158,6 +160,8 @@ redis_ask_this(struct redis_ask *a, int64_t limit_ms,
 	a->answered = a->late = false;
 	idem_redis_send(a->client, &command);
 	while (!a->answered) {
+		if (redis_boot_ms() > command.deadline_ms + LATE_MS)
+			bail_out("a command is never answered");
 		begun_ms = turn(a);
 		a->late = a->late || (!a->answered &&
 		    begun_ms > command.deadline_ms);

@@ -207,6 +207,39 @@ try_values(void)
 	free(copy);
 }
 
+/* --- no client ------------------------------------------------------------ */
+
+static void
+no_client(void)
+{
+	static const char *const two[] = { "unix:/a", "unix:/b" };
+	static const char *const db[] = { "redis://a/1" };
+	static const char *const wrong[] = { "http://user:secret@a" };
+	const struct {
+		struct idem_redis_options options;
+		const char *what;
+	} rows[] = {
+		{ { .urls = two }, "no URL" },
+		{ { .urls = two, .urls_len = 2 }, "two for one server" },
+		{ { .urls = wrong, .urls_len = 1 }, "one that is none" },
+		{ { .topology = IDEM_REDIS_SENTINEL, .urls = two,
+		    .urls_len = 2 }, "Sentinels without a master" },
+		{ { .topology = IDEM_REDIS_CLUSTER, .urls = db,
+		    .urls_len = 1 }, "a cluster with a database" },
+	};
+	char error[256];
+	size_t i;
+
+	for (i = 0; i < sizeof rows / sizeof *rows; i++) {
+		error[0] = '\0';
+		ok(idem_redis_new(&rows[i].options, error, sizeof error) ==
+		    NULL && error[0] != '\0' &&
+		    strstr(error, "secret") == NULL,
+		    "there is no client with %s: %s", rows[i].what, error);
+	}
+	idem_redis_free(NULL);
+}
+
 int
 main(void)
 {
@@ -218,5 +251,6 @@ main(void)
 		try_bad(i);
 	try_lengths();
 	try_values();
+	no_client();
 	return done();
 }
