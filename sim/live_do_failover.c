@@ -7,7 +7,7 @@
 
 #define UP_MS 10000
 #define SYNC_MS 10000
-#define ANSWER_MS 500
+#define ANSWER_MS 10000
 #define TURN_MS 5
 #define HEX 64
 
@@ -78,8 +78,7 @@ struct tail {
 	struct live *l;
 	struct live_store *old, *new;
 	struct net *net;
-	bool *is_lost;		/* by ack */
-	unsigned lost;		/* of them */
+	unsigned lost;		/* acks that are marked */
 	int64_t offset;		/* up to which the replica has it all */
 };
 
@@ -112,8 +111,8 @@ gates_await(const struct live *l, const struct live_store *at)
 }
 
 /* Nothing new comes to it, and who has asked is answered: then its last writes
-   are the last that it has acknowledged. */
-static void
+   are the last that it has acknowledged.  False: it does not answer. */
+static bool
 quieten(struct live *l, const struct live_store *old)
 {
 	int64_t end = live_now_ms(l) + ANSWER_MS;
@@ -121,21 +120,22 @@ quieten(struct live *l, const struct live_store *old)
 	gates_stop(l, old);
 	while (gates_await(l, old) && live_now_ms(l) < end)
 		(void)loop_turn(l->cast->loop, live_now_ms(l) + TURN_MS);
+	return !gates_await(l, old);
 }
 
 /* The last one of that key that is not counted yet; NULL: nobody was told. */
-static bool *
-ack_of(struct tail *t, struct idem_bytes key)
+static struct live_ack *
+ack_of(const struct tail *t, struct idem_bytes key)
 {
-	const struct live_ack *acks = t->l->acks;
+	struct live_ack *acks = t->l->acks;
 	const char *hex = (const char *)key.at + key.len - HEX;
 	size_t i;
 
 	for (i = key.len < HEX ? 0 : t->l->acks_n; i > 0; i--)
-		if (!t->is_lost[i - 1] && acks[i - 1].store ==
+		if (!acks[i - 1].lost && acks[i - 1].store ==
 		    (int)t->old->index && memcmp(acks[i - 1].hex, hex, HEX) ==
 		    0)
-			return &t->is_lost[i - 1];
+			return &acks[i - 1];
 	return NULL;
 }
 
@@ -144,15 +144,17 @@ static void
 choose(struct tail *t, unsigned lose)
 {
 	struct net_counts counts;
+	struct live_ack *ack;
 	unsigned i;
-	bool *ack;
 
+	for (i = 0; i < t->l->acks_n; i++)
+		t->l->acks[i].lost = false;
 	(void)net_stream_counts(t->net, &counts);
 	for (i = counts.held; i > 0 && t->lost < lose; i--) {
 		ack = ack_of(t, net_stream_key(t->net, i - 1));
 		if (ack == NULL)
 			continue;
-		*ack = true;
+		ack->lost = true;
 		t->lost++;
 	}
 	net_stream_keep(t->net, counts.held - i);
@@ -166,14 +168,12 @@ cut(struct tail *t, unsigned lose)
 	struct live *l = t->l;
 	struct net_counts counts;
 
-	quieten(l, t->old);
-	if (!net_stream_counts(t->net, &counts))
+	if (!quieten(l, t->old) || !net_stream_counts(t->net, &counts))
 		return false;
 	net_stream_keep(t->net, NET_STREAM_ALL);
 	net_heal(t->net);
 	if (!live_stream_whole(t->new, SYNC_MS))
 		return false;
-	t->is_lost = arena_get(&l->arena, l->acks_n + 1);
 	choose(t, lose);
 	if (!live_stream_arrived(t->new, SYNC_MS) ||
 	    !net_stream_counts(t->net, &counts))
@@ -189,7 +189,7 @@ tell_tail(struct tail *t)
 	size_t i;
 
 	for (i = 0; i < t->l->acks_n; i++)
-		if (t->is_lost[i])
+		if (t->l->acks[i].lost)
 			tell_one(t->l, &t->l->acks[i]);
 }
 

@@ -152,6 +152,7 @@ struct live_watch {
 struct live_ack {
 	const char *hex, *key, *state;	/* that the record has by it */
 	bool readable;		/* server_records would find it */
+	bool lost;		/* a failover is to lose it, the last one */
 	uint32_t message;
 	int store;
 };
