@@ -125,16 +125,16 @@ replaced(struct world *w)
 	snprintf(id, sizeof id, "%s", redis_rig_say(&w->node[2], "CLUSTER",
 	    "MYID", NULL));
 	watch_closely(w, false);
-	if (!redis_rig_await(&w->more, PATIENCE_MS, "OK", "CLUSTER", "REPLICATE", id,
-	    NULL) || !redis_rig_await(&w->more, FAIL_OVER_MS,
+	if (!redis_rig_await(&w->more, PATIENCE_MS, "OK", "CLUSTER",
+	    "REPLICATE", id, NULL) || !redis_rig_await(&w->more, FAIL_OVER_MS,
 	    "master_link_status:up", "INFO", "replication", NULL))
 		bail_out("no replica");
 	redis_key_at(2, NODES, 7, key);
 	open_client(&a, (const char *[]){ w->node[0].url }, 1);
 	await_set(&a, key, "1");
 	a.went = a.came = 0;
-	redis_rig_await(&w->more, PATIENCE_MS, redis_rig_say(&w->node[2], "DBSIZE",
-	    NULL), "DBSIZE", NULL);
+	redis_rig_await(&w->more, PATIENCE_MS, redis_rig_say(&w->node[2],
+	    "DBSIZE", NULL), "DBSIZE", NULL);
 	redis_rig_kill(&w->node[2]);
 	watch_closely(w, true);
 	begin_ms = redis_boot_ms();

@@ -11,7 +11,8 @@
 /*
  * Masters, their replicas, and three Sentinels for each, that are real.  A
  * fail-over takes them about two seconds with these settings, and 30 more each
- * time that a Sentinel finds itself held up; it is bounded by 90.  Each has servers of its own: Sentinel takes its time over who returns.
+ * time that a Sentinel finds itself held up; it is bounded by 90.  Each has
+ * servers of its own: Sentinel takes its time over who returns.
  */
 #define NAME "orders"
 #define NEVER_MS 600000		/* a master is held up for less */

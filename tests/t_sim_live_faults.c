@@ -13,8 +13,8 @@
 #include <stdio.h>
 #include <string.h>
 
-/* Whoever has to wait for the processor is waited for: so a lease is long, and so
-   is the time for an answer, but where one is lost, or must fail to come. */
+/* Whoever has to wait for the processor is waited for: so a lease is long, and
+   so is the time for an answer, but where one is lost, or must fail to come. */
 #define GATE(timeout, budget) "gates = { n = 1, arbiter = 'redis', " \
     "store = 'a', config = { lease = '30s', grace = '200ms', " \
     "store_timeout = '" timeout "', budget = '" budget "', " \
@@ -25,7 +25,8 @@
 #define PAIR "redis = { a = {}, b = { replica_of = 'a' } }, " \
     GATE("10s", "20s")
 /* Two orders, and a look at the first. */
-#define LOAD "sim.script { { at = 100, client = 'c1', send = { key = 'k' } }, " \
+#define LOAD "sim.script { " \
+    "{ at = 100, client = 'c1', send = { key = 'k' } }, " \
     "{ at = 700, client = 'c2', send = { key = 'k' } }, " \
     "{ at = 710, client = 'c3', send = { key = 'm' } } }"
 /* One order, and then a look at it. */
