@@ -14,9 +14,11 @@ scenario() {
 	return sim.scenario {
 	  name = "$1",
 	  modes = { "live" },
-	  topology = { gates = { arbiter = "ledger" } },
+	  topology = { gates = { arbiter = "ledger",
+	    config = { lease = "60s" } } },
 	  handler = sim.handler { service = sim.const($2) },
 	  load = { sim.storm { clients = $3, keys = sim.keys { n = 1 } } },
+	  heal = { quiet = 60000 },
 	  expect = { holds = { "at_most_once" }, eventually = { "resolves" } },
 	  explore = { live = { runs = 3 } },
 	}
@@ -27,8 +29,16 @@ scenario good 5 2 >good.lua
 scenario slow 5000 2 >slow.lua
 scenario many 300 60 >many.lua
 
-"$idemsim" run --keep kept good.lua >out 2>err
-ok $? "a scenario passes"
+# A run may be cut where the machine is held up: then all of it once more.
+tries=0
+got=2
+while [ $got = 2 ] && [ $tries -lt 5 ]; do
+	rm -rf kept idemsim-out
+	tries=$((tries + 1))
+	"$idemsim" run --keep kept good.lua >out 2>err
+	got=$?
+done
+ok $got "a scenario passes"
 [ -s kept/001-logs/history.jsonl ] && [ -s kept/001-logs/g1-log ]
 ok $? "its history is kept beside its logs"
 [ "$(ls kept)" = 001-logs ]
