@@ -82,6 +82,9 @@ void instance_end(struct loop *, struct instance *, int64_t wait_ms);
 /* Processes of it that are there; descriptors that its lobbies hold. */
 size_t instance_processes(const struct instance *);
 size_t instance_descriptors(const struct instance *);
+/* One of its lobbies or keepers has something to do, and may do it: it neither
+   sleeps nor is stopped. */
+bool instance_is_busy(const struct instance *);
 
 /*
  * idemctl with its configuration: `words`, NULL last; output to out (cut to

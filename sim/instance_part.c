@@ -216,6 +216,25 @@ instance_rests(const struct instance *i)
 	return n[0] == workers && n[1] == workers;
 }
 
+bool
+instance_is_busy(const struct instance *i)
+{
+	struct child_stat st;
+	struct parts p;
+	size_t k;
+
+	if (i->in == NULL)
+		return false;
+	look(i, &p);
+	for (k = 0; k < p.n; k++)
+		if ((p.at[k].what == PLAN_LOBBY ||
+		    p.at[k].what == PLAN_KEEPER) &&
+		    child_stat(p.at[k].pid, &st) &&
+		    strchr("STtZX", st.state) == NULL)
+			return true;
+	return false;
+}
+
 /* --- figures -------------------------------------------------------------- */
 
 size_t

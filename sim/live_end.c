@@ -3,8 +3,9 @@
 
 #define QUIET_MS 10
 #define DRAIN_MS 2
-#define LINES_MS 250		/* for the last lines of logs */
+#define LINES_MS 10000		/* for the last lines of logs */
 #define LATE_MS 50		/* and for that of a late end */
+#define REST_MS 250		/* at rest: none is to come any more */
 #define CALM_MS 10000		/* for tries after the load was stopped */
 
 /* --- until all is quiet --------------------------------------------------- */
@@ -88,16 +89,33 @@ lines_are_read(const struct live *l)
 	return true;
 }
 
-static void
-drain_lines(struct live *l, int64_t least_ms)
+static bool
+gates_rest(const struct live *l)
 {
-	int64_t least = live_now_ms(l) + least_ms;
-	int64_t end = least + (l->cut ? 0 : LINES_MS);
+	size_t i;
+
+	for (i = 0; i < l->cast->gates_n; i++)
+		if (instance_is_busy(&l->cast->gates[i].instance))
+			return false;
+	return true;
+}
+
+/*
+ * Some answers never have a line (lighttpd's own), so that not all may come; but
+ * as long as somebody has something to do, one may: he may be about to write it,
+ * and be held up.
+ */
+static void
+drain_lines(struct live *l, bool late)
+{
+	int64_t least = live_now_ms(l) + (late ? LATE_MS : 0);
+	int64_t end = least + (l->cut ? 0 : LINES_MS), rests = least + REST_MS;
 
 	do
 		live_turn(l, live_now_ms(l) + DRAIN_MS);
-	while (live_now_ms(l) < least || (!lines_are_read(l) &&
-	    live_now_ms(l) < end));
+	while (live_now_ms(l) < least || (live_now_ms(l) < end &&
+	    (late || !lines_are_read(l)) &&
+	    (live_now_ms(l) < rests || !gates_rest(l))));
 }
 
 /* Programs that only have to end, and lines that are on their way: of a run
@@ -112,7 +130,7 @@ drain(struct live *l)
 		late = true;
 		live_turn(l, live_now_ms(l) + DRAIN_MS);
 	}
-	drain_lines(l, late ? LATE_MS : 0);
+	drain_lines(l, late);
 }
 
 void
