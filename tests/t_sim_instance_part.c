@@ -75,6 +75,9 @@ test_parts(void)
 		    (long long)rows[i].n, "%s can be stopped", rows[i].what);
 		is_int((long long)stopped(), (long long)rows[i].n,
 		    "and nothing else stops");
+		if (rows[i].part == PLAN_WHOLE)
+			ok(!instance_is_busy(&w.instance),
+			    "and who is stopped is not waited for");
 		instance_resume(&w.instance, rows[i].part);
 		is_int((long long)stopped(), 0, "%s goes on", rows[i].what);
 	}
@@ -106,6 +109,7 @@ test_parts(void)
 	/* It would wait for its program. */
 	instance_end(sim_loop, &w.instance, 0);
 	sim_rig_stop(&w);
+	ok(!instance_is_busy(&w.instance), "nor who has ended");
 	is_int((long long)child_find("g1", &(pid_t){ 0 }, 1), 0,
 	    "what still ran ends with the instance");
 }
