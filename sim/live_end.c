@@ -6,6 +6,7 @@
 #define LINES_MS 10000		/* for the last lines of logs */
 #define LATE_MS 50		/* and for that of a late end */
 #define REST_MS 250		/* at rest: none is to come any more */
+#define LEFT_MS 15000		/* then what still runs was left behind */
 #define CALM_MS 10000		/* for tries after the load was stopped */
 
 /* --- until all is quiet --------------------------------------------------- */
@@ -118,12 +119,22 @@ drain_lines(struct live *l, bool late)
 	    (live_now_ms(l) < rests || !gates_rest(l))));
 }
 
+/* Where one that stays is held against the gate, one that is held up may end. */
+static int64_t
+left_ms(const struct live *l)
+{
+	if (l->cut)
+		return 0;
+	return l->plan->expect.holds[PLAN_RESOLVES] &&
+	    l->plan->quiet_ms < LEFT_MS ? LEFT_MS : l->plan->quiet_ms;
+}
+
 /* Programs that only have to end, and lines that are on their way: of a run
    that ended late it is said only after its end that it was of no use. */
 static void
 drain(struct live *l)
 {
-	int64_t end = live_now_ms(l) + (l->cut ? 0 : l->plan->quiet_ms);
+	int64_t end = live_now_ms(l) + left_ms(l);
 	bool late = false;
 
 	while (programs_run(l) && live_now_ms(l) < end) {
