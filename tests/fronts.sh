@@ -213,21 +213,10 @@ token_keys() {
 
 # --- fronts -------------------------------------------------------------------
 
-# $port is ours until the end: somebody has it who does not listen.  The fronts
-# set SO_REUSEADDR, so that they may have it as well; who wants any port gets
-# another.  It is set after bind, as else bind might choose one that is held so.
+# $port is ours until the end; the fronts, which set SO_REUSEADDR, get it as well.
 port_hold() {
 	rm -f "$folder/port"
-	perl -MSocket -e '
-		my $parent = getppid;
-		my $fd;
-		socket($fd, PF_INET, SOCK_STREAM, 0) &&
-		    bind($fd, pack_sockaddr_in(0, INADDR_LOOPBACK)) &&
-		    setsockopt($fd, SOL_SOCKET, SO_REUSEADDR, 1) or
-		    die "no port on 127.0.0.1: $!\n";
-		print((unpack_sockaddr_in(getsockname($fd)))[0], "\n");
-		close STDOUT;
-		sleep 1 while getppid == $parent;' >"$folder/port" &
+	perl "$top_srcdir/demo/hold-port.pl" >"$folder/port" &
 	others="$others $!"
 	until_true [ -s "$folder/port" ]
 	port=$(cat "$folder/port")

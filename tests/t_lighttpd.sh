@@ -4,6 +4,7 @@
 # Through a real lighttpd: what idemd answers is what the client gets, also
 # when it answers before it wanted the body.
 
+top_srcdir=${top_srcdir:-.}
 IDEMD=${IDEMD:-./idemd}
 ORDER=${ORDER:-tests/order}
 PATH=$PATH:/usr/sbin
@@ -68,20 +69,10 @@ post() {
 	    "http://127.0.0.1:$port/order?sleep=20"
 }
 
-# $port is ours until the end: somebody has it who does not listen, which
-# lighttpd, with SO_REUSEADDR, may all the same.  As fronts.sh has it.
+# $port is ours until the end; lighttpd, which sets SO_REUSEADDR, gets it as well.
 port_hold() {
 	[ -z "$holder" ] || return
-	perl -MSocket -e '
-		my $parent = getppid;
-		my $fd;
-		socket($fd, PF_INET, SOCK_STREAM, 0) &&
-		    bind($fd, pack_sockaddr_in(0, INADDR_LOOPBACK)) &&
-		    setsockopt($fd, SOL_SOCKET, SO_REUSEADDR, 1) or
-		    die "no port on 127.0.0.1: $!\n";
-		print((unpack_sockaddr_in(getsockname($fd)))[0], "\n");
-		close STDOUT;
-		sleep 1 while getppid == $parent;' >"$folder/port" &
+	perl "$top_srcdir/demo/hold-port.pl" >"$folder/port" &
 	holder=$!
 	until_true [ -s "$folder/port" ]
 	port=$(cat "$folder/port")
