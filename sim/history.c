@@ -47,11 +47,24 @@ history_kind_find(const char *word, enum history_kind *out)
 
 /* --- texts ---------------------------------------------------------------- */
 
+static void
+make_room(struct history *h, size_t room)
+{
+	struct history_event *events = realloc(h->events, room * sizeof *events);
+
+	arena_must_have(events != NULL);
+	h->events = events;
+	h->in->room = room;
+}
+
+/* With room from the first: nobody adds to a null pointer where none came. */
 static struct history_private *
 private_of(struct history *h)
 {
-	if (h->in == NULL)
+	if (h->in == NULL) {
 		h->in = arena_get(&h->arena, sizeof *h->in);
+		make_room(h, EVENTS_FEWEST);
+	}
 	return h->in;
 }
 
@@ -133,14 +146,9 @@ static struct history_event *
 more(struct history *h)
 {
 	struct history_private *in = private_of(h);
-	struct history_event *events;
 
-	if (h->n == in->room) {
-		in->room = in->room > 0 ? 2 * in->room : EVENTS_FEWEST;
-		events = realloc(h->events, in->room * sizeof *events);
-		arena_must_have(events != NULL);
-		h->events = events;
-	}
+	if (h->n == in->room)
+		make_room(h, 2 * in->room);
 	return &h->events[h->n++];
 }
 

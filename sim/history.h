@@ -227,7 +227,7 @@ struct history_head {
 struct history {
 	struct arena arena;
 	struct history_head head;
-	struct history_event *events;	/* by i - 1 */
+	struct history_event *events;	/* by i - 1; there, if n is 0 too */
 	size_t n;
 	const char **lanes;	/* names, in the order in which they came */
 	size_t lanes_n;

@@ -39,6 +39,10 @@ test_add(void)
 	ok(history_text(&h, text) == one, "and there is one copy of each");
 	ok(history_text(&h, NULL) == NULL, "no text stays none");
 	history_free(&h);
+	(void)history_text(&h, "k1");
+	ok(h.n == 0 && h.events != NULL,
+	    "where no event came, their place is there");
+	history_free(&h);
 	ok(h.n == 0 && h.events == NULL, "nothing is left of it");
 	history_free(&h);
 }
