@@ -154,6 +154,9 @@ get_event(struct reading *r, const json_t *line)
 		    r->h->n + 1);
 	if (t_ns < 0 || (r->h->n > 0 && t_ns < r->h->events[r->h->n - 1].t_ns))
 		return wrong(r, "its time is before that of the event before");
+	if (t_ns > HISTORY_T_MAX_NS)
+		return wrong(r, "no history is longer than %" PRId64 " s",
+		    HISTORY_T_MAX_NS / 1000000000);
 	if (r->h->n >= HISTORY_EVENTS_MAX)
 		return wrong(r, "no history has more than %u events",
 		    HISTORY_EVENTS_MAX);

@@ -351,6 +351,9 @@ static const struct {
 	{ "a time that goes back", EV("")
 	  "{\"i\":2,\"t\":-1,\"p\":\"c1\",\"e\":\"note\"}\n",
 	  "h.jsonl:3: its time is before" },
+	{ "a time of centuries", HDR
+	  "{\"i\":1,\"t\":4611686018427387904,\"p\":\"c1\",\"e\":\"note\"}\n",
+	  "h.jsonl:2: no history is longer than 576460752 s" },
 	{ "an answer without a class",
 	  HDR "{\"i\":1,\"t\":0,\"p\":\"c1\",\"e\":\"ret\"}\n",
 	  "h.jsonl:2: \"class\" is not" },
