@@ -32,7 +32,8 @@ take(struct visit *v, struct idem_blob *answer, struct idem_event *ev)
 /* --- the cache beside the ledger ------------------------------------------ */
 
 static void
-redis_looked(void *arg, enum idem_look look, struct idem_blob *answer)
+redis_looked(void *arg, enum idem_look look, const struct idem_record *record,
+    struct idem_blob *answer)
 {
 	struct idem_event ev = { .op = IDEM_LOOK, .look = look };
 	struct visit *v = arg;
@@ -41,6 +42,10 @@ redis_looked(void *arg, enum idem_look look, struct idem_blob *answer)
 		ev.look = IDEM_LOOK_NOTHING;
 	if (ev.look == IDEM_LOOK_COMPLETED) {
 		v->source = "redis";
+		v->x.keep_until_ms = record->expires_at;
+		/* Whatever stands there: it is another's memory. */
+		v->x.kept_ms = (int64_t)((uint64_t)record->expires_at -
+		    (uint64_t)record->ended_at);
 		shm_add(v->lobby->shm, SHM_REDIS_HITS, 1);
 	}
 	visit_tell(v, &ev);

@@ -49,6 +49,23 @@ keep_here(struct visit *v)
 }
 
 static void
+keep_in_redis(const struct visit *v)
+{
+	const struct idem_exchange *x = &v->x;
+	const struct idem_redis_put put = {
+		.key = x->key,
+		.fingerprint = x->fingerprint,
+		.guard = x->guard,
+		.answer = x->answer,
+		.left_ms = keep_left_ms(x),
+		.kept_ms = visit_keep_ms(v),
+		.purges = x->purges
+	};
+
+	idem_redis_cache_put(v->lobby->stores.cache, &put);
+}
+
+static void
 cache(struct idem_exchange *x, const struct idem_effect *fx)
 {
 	const struct idem_event ev = { .op = IDEM_CACHE };
@@ -62,9 +79,7 @@ cache(struct idem_exchange *x, const struct idem_effect *fx)
 		keep_here(v);
 	if (fx->where == IDEM_AT_REDIS && v->lobby->stores.cache != NULL &&
 	    lasts)
-		idem_redis_cache_put(v->lobby->stores.cache, &x->key,
-		    &x->fingerprint, &x->guard, x->answer, keep_left_ms(x),
-		    x->purges);
+		keep_in_redis(v);
 	idem_exchange_tell(x, &ev);
 }
 

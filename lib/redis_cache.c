@@ -79,19 +79,18 @@ ask(struct idem_redis_cache *c, const struct idem_bytes *args, size_t len,
 /* A fact about this request, or nothing; *answer is owned. */
 static enum idem_look
 judge(const struct idem_redis_cache *c, const struct idem_redis_look *l,
-    struct idem_bytes value, struct idem_blob **answer)
+    struct idem_bytes value, struct idem_record *r, struct idem_blob **answer)
 {
 	struct idem_reader from = { .left = value };
 	uint64_t purges = idem_read_u64(&from);
 	struct idem_bytes saved;
-	struct idem_record r;
 
 	if (from.short_ || purges != l->purges ||
-	    !idem_record_read(from.left, &r, &saved) ||
-	    r.state != IDEM_STATE_COMPLETED ||
-	    r.expires_at <= idem_wall_ms(c->o.clock) ||
-	    !idem_digest_equal(&r.fingerprint, &l->fingerprint) ||
-	    !idem_digest_equal(&r.guard, &l->guard))
+	    !idem_record_read(from.left, r, &saved) ||
+	    r->state != IDEM_STATE_COMPLETED ||
+	    r->expires_at <= idem_wall_ms(c->o.clock) ||
+	    !idem_digest_equal(&r->fingerprint, &l->fingerprint) ||
+	    !idem_digest_equal(&r->guard, &l->guard))
 		return IDEM_LOOK_NOTHING;
 	if (saved.len == 0)
 		return IDEM_LOOK_COMPLETED;
@@ -105,14 +104,17 @@ found(void *arg, const struct idem_redis_answer *a)
 	struct look *l = arg;
 	struct idem_blob *answer = NULL;
 	enum idem_look look = IDEM_LOOK_UNSURE;
+	struct idem_record r;
 
 	if (a->class == IDEM_OK && a->value->type == IDEM_REDIS_NIL)
 		look = IDEM_LOOK_NOTHING;
 	else if (a->class == IDEM_OK && a->value->type == IDEM_REDIS_STRING &&
 	    !l->cache->freed)
-		look = judge(l->cache, &l->asked, a->value->text, &answer);
+		look = judge(l->cache, &l->asked, a->value->text, &r,
+		    &answer);
 	if (!l->cache->freed)
-		l->asked.done(l->asked.arg, look, answer);
+		l->asked.done(l->asked.arg, look,
+		    look == IDEM_LOOK_COMPLETED ? &r : NULL, answer);
 	idem_blob_drop(answer);
 	drop(l->cache);
 	free(l);
@@ -152,7 +154,8 @@ tell_lost(struct idem_redis_cache *c)
 	size_t n = c->lost_len, i;
 
 	for (i = 0; i < n; i++)
-		c->lost[i].done(c->lost[i].arg, IDEM_LOOK_UNSURE, NULL);
+		c->lost[i].done(c->lost[i].arg, IDEM_LOOK_UNSURE, NULL,
+		    NULL);
 	c->lost_len -= n;
 	memmove(c->lost, c->lost + n, c->lost_len * sizeof c->lost[0]);
 }
@@ -177,28 +180,28 @@ pack(struct idem_buf *to, const struct idem_record *r,
 }
 
 void
-idem_redis_cache_put(struct idem_redis_cache *c, const struct idem_digest *key,
-    const struct idem_digest *fingerprint, const struct idem_digest *guard,
-    const struct idem_blob *answer, int64_t keep_ms, uint64_t purges)
+idem_redis_cache_put(struct idem_redis_cache *c,
+    const struct idem_redis_put *p)
 {
 	int64_t now_ms = idem_wall_ms(c->o.clock);
-	int64_t life_ms = keep_ms < LIFE_MAX_MS ? keep_ms : LIFE_MAX_MS;
+	int64_t life_ms = p->left_ms < LIFE_MAX_MS ? p->left_ms : LIFE_MAX_MS;
 	struct idem_record r = {
 		.state = IDEM_STATE_COMPLETED,
-		.fingerprint = *fingerprint,
-		.guard = *guard,
-		.ended_at = now_ms,
+		.fingerprint = p->fingerprint,
+		.guard = p->guard,
+		/* From there to its end it was to be kept in all. */
+		.ended_at = now_ms + life_ms - p->kept_ms,
 		.expires_at = now_ms + life_ms,
 	};
 	struct idem_buf name = { 0 }, value = { 0 };
 	struct idem_bytes args[5];
 	char ms[24];
 
-	if (keep_ms <= 0 ||
-	    (answer != NULL && answer->len > c->o.answer_max))
+	if (p->left_ms <= 0 ||
+	    (p->answer != NULL && p->answer->len > c->o.answer_max))
 		return;
-	pack(&value, &r, answer, purges);
-	if (record_key(c, key, &name) && idem_buf_ok(&value)) {
+	pack(&value, &r, p->answer, p->purges);
+	if (record_key(c, &p->key, &name) && idem_buf_ok(&value)) {
 		snprintf(ms, sizeof ms, "%" PRId64, life_ms);
 		args[0] = idem_bytes_text("SET");
 		args[1] = idem_buf_bytes(&name);

@@ -42,23 +42,30 @@ void idem_redis_cache_free(struct idem_redis_cache *);
 /*
  * COMPLETED only if fingerprint and guard match, the record is completed, its
  * keep is not over and its purge count is `purges`; else NOTHING, or UNSURE
- * after an error or look_ms.  answer: borrowed for the call; NULL: not kept.
+ * after an error or look_ms.  record: what is known of a completed one, its
+ * times by the wall clock; else NULL.  answer: borrowed for the call; NULL: not
+ * kept.
  * Answered from idem_redis_poll or _due, once, unless it is freed before.
  */
 struct idem_redis_look {
 	struct idem_digest key, fingerprint, guard;
 	uint64_t purges;
-	void (*done)(void *arg, enum idem_look, struct idem_blob *answer);
+	void (*done)(void *arg, enum idem_look, const struct idem_record *,
+	    struct idem_blob *answer);
 	void *arg;
 };
 void idem_redis_cache_look(struct idem_redis_cache *,
     const struct idem_redis_look *);
 
-/* Write one, and forget about it.  keep_ms: what is left of it. */
+/* Write one, and forget about it. */
+struct idem_redis_put {
+	struct idem_digest key, fingerprint, guard;
+	const struct idem_blob *answer;
+	int64_t left_ms, kept_ms;	/* of its keep, and that in all */
+	uint64_t purges;
+};
 void idem_redis_cache_put(struct idem_redis_cache *,
-    const struct idem_digest *key, const struct idem_digest *fingerprint,
-    const struct idem_digest *guard, const struct idem_blob *answer,
-    int64_t keep_ms, uint64_t purges);
+    const struct idem_redis_put *);
 
 /*
  * Whose generation is registered under the prefix: registered when there is

@@ -26,24 +26,31 @@ static const char conf[] =
     "ledger = sqlite { path = '%s/ledger.db', create = true }\n"
     "cache = redis { url = '%s', probe = '500ms', look = '4s',\n"
     "    timeout = '60s' }\n"
-    "route { path = '/**', program = cgi { '%s/order' } }\n";
+    "route { path = '/**', keep = '%s', program = cgi { '%s/order' } }\n";
 
 static const char program[] = "#!/bin/sh\n"
     "echo \"$HTTP_IDEMPOTENCY_KEY\" >>starts\n"
     "printf 'Status: 201\\n\\norder %s' $(wc -l <starts)\n";
 
 static void
-open_rig(struct rig *r)
+start(struct rig *r, const char *keep)
 {
 	char text[1000];
 
-	rig_open(r);
-	r->bare = true;
-	rig_program(r, "order", program);
-	snprintf(text, sizeof text, conf, r->folder, redis.url, r->folder);
+	snprintf(text, sizeof text, conf, r->folder, redis.url, keep,
+	    r->folder);
 	rig_file(r, "idem.conf", text);
 	ask_start(r, (const char *[]){ "--config", rig_at(r, "idem.conf"),
 	    NULL });
+}
+
+static void
+open_rig(struct rig *r)
+{
+	rig_open(r);
+	r->bare = true;
+	rig_program(r, "order", program);
+	start(r, "24h");
 }
 
 static void
@@ -95,6 +102,29 @@ test_looked_up(void)
 	ask(&rig, &(struct rig_request){ .method = "POST", .path = "/o",
 	    .key = "a1", .body = idem_bytes_text("rum") }, "422 mismatch",
 	    "another request is refused by the ledger");
+}
+
+/* It was put there while the route said another time. */
+static void
+test_keep(void)
+{
+	struct rig_answer answer;
+	int before;
+
+	rig_stop(&rig, 30000);
+	start(&rig, "48h");
+	before = ask_logged(&rig, "source=redis");
+	rig_request(&rig, &(struct rig_request){ .method = "POST",
+	    .path = "/o", .key = "a1", .body = idem_bytes_text("tea") },
+	    &answer);
+	told(&answer, "201 replayed", "a replay after its route keeps longer");
+	is(rig_field(&answer, "Idempotency-Keep"), "86400", "it is not said "
+	    "to be kept for longer than the ledger keeps it");
+	ok(ask_await_logged(&rig, "source=redis", before + 1), "nor when it "
+	    "comes from Redis");
+	rig_answer_free(&answer);
+	rig_stop(&rig, 30000);
+	start(&rig, "24h");
 }
 
 static void
@@ -160,6 +190,7 @@ main(void)
 	redis_rig_start(&redis, NULL);
 	open_rig(&rig);
 	test_looked_up();
+	test_keep();
 	test_forgets();
 	test_forgotten();
 	test_away();

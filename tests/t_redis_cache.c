@@ -18,6 +18,7 @@ static struct redis_rig server;
 static int64_t wall_ahead_ms;
 
 #define PATIENCE_MS 30000	/* not reached */
+#define KEPT_MS 90000		/* in all: more than is left */
 #define AWAIT_MS 60000
 #define SLACK_MS 10000		/* of a busy machine */
 
@@ -105,12 +106,21 @@ struct found {
 	int answers;
 	enum idem_look look;
 	char text[64];
+	int64_t kept_ms, left_ms;	/* of one that is completed */
 };
 
 static void
-note_found(void *arg, enum idem_look look, struct idem_blob *answer)
+note_found(void *arg, enum idem_look look, const struct idem_record *r,
+    struct idem_blob *answer)
 {
 	struct found *f = arg;
+
+	if ((r != NULL) != (look == IDEM_LOOK_COMPLETED))
+		bail_out("a record of what is not completed, or none");
+	if (r != NULL) {
+		f->kept_ms = r->expires_at - r->ended_at;
+		f->left_ms = r->expires_at - idem_wall_ms(&idem_clock_real);
+	}
 
 	f->answers++;
 	f->look = look;
@@ -139,6 +149,8 @@ start(struct worker *w, struct found *f, const char *key, const char *print,
 }
 
 /* "completed ANSWER", "nothing", "unsure". */
+static struct found last;
+
 static const char *
 look(struct worker *w, const char *key, const char *print, const char *guard,
     uint64_t purges)
@@ -152,6 +164,7 @@ look(struct worker *w, const char *key, const char *print, const char *guard,
 		turn(w);
 	if (f.answers != 1)
 		bail_out("answered %d times", f.answers);
+	last = f;
 	snprintf(text, sizeof text, f.look == IDEM_LOOK_COMPLETED ?
 	    "completed %s" : f.look == IDEM_LOOK_NOTHING ? "nothing" :
 	    f.look == IDEM_LOOK_UNSURE ? "unsure" : "?", f.text);
@@ -162,14 +175,19 @@ static void
 put(struct worker *w, const char *key, const char *answer, int64_t keep_ms,
     uint64_t purges)
 {
-	const struct idem_digest k = trace_digest(key);
-	const struct idem_digest print = trace_digest("f1");
-	const struct idem_digest guard = trace_digest("g1");
 	struct idem_blob *blob = answer != NULL ?
 	    idem_blob_new(idem_bytes_text(answer)) : NULL;
+	const struct idem_redis_put put = {
+		.key = trace_digest(key),
+		.fingerprint = trace_digest("f1"),
+		.guard = trace_digest("g1"),
+		.answer = blob,
+		.left_ms = keep_ms,
+		.kept_ms = KEPT_MS,
+		.purges = purges
+	};
 
-	idem_redis_cache_put(w->cache, &k, &print, &guard, blob, keep_ms,
-	    purges);
+	idem_redis_cache_put(w->cache, &put);
 	idem_blob_drop(blob);
 }
 
@@ -191,6 +209,9 @@ test_facts(void)
 	put(&w, "k1", "A", 60000, 7);
 	is(look(&w, "k1", "f1", "g1", 7), "completed A",
 	    "what was put is found");
+	is_int(last.kept_ms, KEPT_MS, "and for how long it is kept in all");
+	ok(last.left_ms > 0 && last.left_ms <= 60000, "of which so much is "
+	    "left: %lld ms", (long long)last.left_ms);
 	begin(&other, 1, 0);
 	is(look(&other, "k1", "f1", "g1", 7), "completed A",
 	    "by other workers of the ledger too");
