@@ -84,6 +84,9 @@ use_conf(struct lobby *lobby, struct conf *conf)
 		lobby->lease_max_ms = conf->lease_max_ms;
 	if (conf->limit_max_ms > lobby->limit_max_ms)
 		lobby->limit_max_ms = conf->limit_max_ms;
+	/* An entry does not say for how long its answer is kept: it was as
+	   long as its route said. */
+	idem_cache_clear(&lobby->cache);
 	idem_cache_resize(&lobby->cache, conf->cache_size);
 	if (!stores_follow(&lobby->stores, conf))
 		lobby_stop(lobby);

@@ -75,7 +75,8 @@ cache(struct idem_exchange *x, const struct idem_effect *fx)
 	bool lasts = (!x->anew || v->run != NULL) &&
 	    visit_keep_ms(v) == x->times->keep_min_ms;
 
-	if (fx->where == IDEM_AT_LOCAL && x->answer != NULL && lasts)
+	if (fx->where == IDEM_AT_LOCAL && x->answer != NULL && lasts &&
+	    v->conf == v->lobby->conf)
 		keep_here(v);
 	if (fx->where == IDEM_AT_REDIS && v->lobby->stores.cache != NULL &&
 	    lasts)

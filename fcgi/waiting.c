@@ -244,13 +244,20 @@ parked_free(struct parked *p)
 	free(p);
 }
 
+/* How a wait ended; of one that is completed, what its leader was told. */
+struct end {
+	enum idem_waited how;
+	struct idem_blob *answer;	/* NULL: there is none */
+	bool unprotected;
+	int64_t kept_ms;
+};
+
 /*
  * It has left its flight's list already.  A completed key may have no answer at
  * all; who waited for it is told that, too, and does not look again.
  */
 static struct visit *
-wake(struct parked *p, enum idem_waited how, struct idem_blob *answer,
-    bool unprotected)
+wake(struct parked *p, const struct end *end)
 {
 	struct visit *v = unpark(p);
 	struct conn *conn = p->conn;
@@ -263,11 +270,12 @@ wake(struct parked *p, enum idem_waited how, struct idem_blob *answer,
 	}
 	if (conn != NULL)
 		conn_set_user(conn, v);
-	if (how == IDEM_WOKEN_COMPLETED) {
-		idem_exchange_answer(&v->x,
-		    answer != NULL ? idem_blob_take(answer) : NULL);
+	if (end->how == IDEM_WOKEN_COMPLETED) {
+		idem_exchange_answer(&v->x, end->answer != NULL ?
+		    idem_blob_take(end->answer) : NULL);
 		v->handed = true;
-		v->handed_unprotected = unprotected;
+		v->handed_unprotected = end->unprotected;
+		v->x.kept_ms = end->kept_ms;
 	}
 	return v;
 }
@@ -285,9 +293,10 @@ static void
 leave_and_wake(struct parked *p, enum idem_waited how)
 {
 	struct idem_waiters *w = &p->lobby->waiters;
+	const struct end end = { .how = how };
 	uint32_t waiter = p->waiter;
 	/* The flight's digests are read before it may close. */
-	struct visit *v = wake(p, how, NULL, false);
+	struct visit *v = wake(p, &end);
 
 	idem_waiters_leave(w, waiter);
 	woken(v, how);
@@ -386,23 +395,20 @@ waiting_park(struct lobby *lobby)
 /* --- ends ----------------------------------------------------------------- */
 
 static struct visit *
-wake_number(struct lobby *lobby, uint32_t who, enum idem_waited how,
-    struct idem_blob *answer, bool unprotected)
+wake_number(struct lobby *lobby, uint32_t who, const struct end *end)
 {
-	return wake((struct parked *)lobby->people.at[who], how, answer,
-	    unprotected);
+	return wake((struct parked *)lobby->people.at[who], end);
 }
 
 /* The leader still counts as leading, so the flight stays open meanwhile. */
 static void
-wake_all(struct lobby *lobby, uint32_t flight, enum idem_waited how,
-    struct idem_blob *answer, bool unprotected)
+wake_all(struct lobby *lobby, uint32_t flight, const struct end *end)
 {
 	uint32_t who;
 
 	while ((who = idem_waiters_take(&lobby->waiters, flight)) !=
 	    IDEM_NOWHERE)
-		woken(wake_number(lobby, who, how, answer, unprotected), how);
+		woken(wake_number(lobby, who, end), end->how);
 	idem_waiters_left(&lobby->waiters, flight);
 }
 
@@ -410,6 +416,7 @@ wake_all(struct lobby *lobby, uint32_t flight, enum idem_waited how,
 static void
 promote(struct lobby *lobby, uint32_t flight)
 {
+	const struct end unsure = { .how = IDEM_WOKEN_UNSURE };
 	struct visit *v = NULL;
 	uint32_t who;
 
@@ -419,7 +426,7 @@ promote(struct lobby *lobby, uint32_t flight)
 			idem_waiters_left(&lobby->waiters, flight);
 			return;
 		}
-		v = wake_number(lobby, who, IDEM_WOKEN_UNSURE, NULL, false);
+		v = wake_number(lobby, who, &unsure);
 	}
 	flight_of(lobby, flight)->leader = v->person.number;
 	flight_of(lobby, flight)->sure = false;
@@ -467,7 +474,7 @@ waiting_left(struct visit *v)
 {
 	struct lobby *lobby = v->lobby;
 	uint32_t flight = v->flight;
-	bool completed;
+	struct end end = { .how = v->end };
 
 	if (flight == IDEM_NOWHERE) {
 		if (v->has_end)		/* it ran beside a leader */
@@ -479,9 +486,12 @@ waiting_left(struct visit *v)
 		promote(lobby, flight);
 		return;
 	}
-	completed = v->end == IDEM_WOKEN_COMPLETED;
-	wake_all(lobby, flight, v->end, completed ? v->x.answer : NULL,
-	    v->x.gate.unprotected);
+	if (end.how == IDEM_WOKEN_COMPLETED) {
+		end.answer = v->x.answer;
+		end.unprotected = v->x.gate.unprotected;
+		end.kept_ms = visit_keep_ms(v);
+	}
+	wake_all(lobby, flight, &end);
 }
 
 void

@@ -4,8 +4,10 @@
 #include "tap.h"
 
 #include <poll.h>
+#include <signal.h>
 #include <stdio.h>
 #include <string.h>
+#include <unistd.h>
 
 /* How long an answer is kept, as its client is told, and as it is. */
 #define KEEP_MS 2000
@@ -19,7 +21,7 @@ static const struct rig_request short_one = { .method = "POST",
     .path = "/short", .key = "a", .body = { "tea", 3 } };
 
 static void
-start(const char *least)
+configure(const char *least)
 {
 	static const char conf[] = "workers = 1\n"
 	    "ledger = sqlite { path = '%s', create = true }\n"
@@ -29,12 +31,21 @@ start(const char *least)
 	    "route { path = '/found', keep = '6s', tombstone = '1h', "
 	    "program = p }\n"
 	    "route { path = '/least', %s, program = p }\n"
+	    "route { path = '/held', wait = '60s', %s, "
+	    "program = cgi { '%s/held' } }\n"
 	    "route { path = '/big', kept_max = '10B', program = p }\n"
 	    "rest = p\n";
 	char text[1000];
 
-	snprintf(text, sizeof text, conf, rig.ledger, rig.folder, least);
+	snprintf(text, sizeof text, conf, rig.ledger, rig.folder, least, least,
+	    rig.folder);
 	rig_file(&rig, "idem.conf", text);
+}
+
+static void
+start(const char *least)
+{
+	configure(least);
 	ask_start(&rig, (const char *[]){ "--config",
 	    rig_at(&rig, "idem.conf"), NULL });
 }
@@ -145,16 +156,76 @@ test_changed(void)
 	says("/least", "7200", "... nor the second time");
 }
 
+/* The worker reads the new one a moment after the master. */
+static void
+reload(const char *least, const char *says_then)
+{
+	int64_t until_ms = rig_now_ms() + 60000;
+	struct rig_answer answer;
+	bool read = false;
+	char key[32];
+	int i;
+
+	configure(least);
+	kill(rig.pid, SIGHUP);
+	for (i = 0; !read && rig_now_ms() < until_ms; i++) {
+		snprintf(key, sizeof key, "read-%d", i);
+		rig_request(&rig, &(struct rig_request){ .method = "POST",
+		    .path = "/least", .key = key }, &answer);
+		read = strcmp(rig_field(&answer, "Idempotency-Keep"),
+		    says_then) == 0;
+		rig_answer_free(&answer);
+	}
+	ok(read, "the worker has read what is to be kept from now on");
+}
+
+/* Nor when it changes under a worker, which has the answer or awaits it. */
+static void
+test_reloaded(void)
+{
+	const struct rig_request held = { .method = "POST", .path = "/held",
+	    .key = "h" };
+	struct rig_answer first, second;
+	int one, other;
+
+	reload("keep = '12h'", "43200");
+	ask(&rig, &(struct rig_request){ .method = "POST", .path = "/least",
+	    .key = "at-hand" }, "201 stored", "an answer that is at hand");
+	rig_file(&rig, "hold", "");
+	one = ask_await_starts(&rig, ask_begin(&rig, &held), &held, 1);
+	reload("keep = '96h'", "345600");
+	rig_request(&rig, &(struct rig_request){ .method = "POST",
+	    .path = "/least", .key = "at-hand" }, &first);
+	is(rig_field(&first, "Idempotency-Keep"), "43200", "what was at hand "
+	    "is not said to be kept for longer after a reload");
+	rig_answer_free(&first);
+	other = ask_begin(&rig, &held);
+	says("/later", "", "somebody waits for a run from before it");
+	unlink(rig_at(&rig, "hold"));
+	ask_end(&rig, one, &first);
+	ask_end(&rig, other, &second);
+	told(&second, "201 replayed", "who waited gets its answer");
+	is(rig_field(&first, "Idempotency-Keep"), "43200", "which is kept as "
+	    "was said when it began");
+	is(rig_field(&second, "Idempotency-Keep"), "43200", "and he is told "
+	    "the same");
+	rig_answer_free(&first);
+	rig_answer_free(&second);
+}
+
 int
 main(void)
 {
 	rig_open(&rig);
 	rig_order(&rig);
+	rig_program(&rig, "held", COUNT HELD "cat >/dev/null\n"
+	    "printf 'Status: 201\\n\\nok\\n'\n");
 	start("keep = '2h', keep_min = '90s'");
 	test_said();
 	test_kept();
 	test_found();
 	test_changed();
+	test_reloaded();
 	is_int(rig_stop(&rig, 20000), 0, "idemd ends as it should");
 	rig_end(&rig);
 	return done();
