@@ -79,6 +79,11 @@ struct child_stat {	/* of proc(5), pid_stat */
 	unsigned long long started;	/* in ticks since the boot */
 };
 bool child_stat(pid_t, struct child_stat *);	/* false: it is gone */
+/*
+ * Until the kernel has it in one of these states, for 10 s at most.  False: it
+ * is in none of them, for its time is up, or it is dead or gone instead.
+ */
+bool child_await_state(pid_t, const char *states);
 /* The peak of one's resident memory and more are not asked for; but whether the
    kernel's OOM killer may have been at work: a count that grows (cgroup
    memory.events, /proc/vmstat oom_kill); -1: not known here. */

@@ -17,6 +17,7 @@
 #define ENVIRON_MAX (256u * 1024)
 #define NAP_NS 300000
 #define UNCLEAR_TRIES 20	/* an execve takes some 0.3 ms */
+#define STATE_MS 10000		/* it may be in the kernel, or not let run */
 
 void
 child_nap(void)
@@ -70,6 +71,22 @@ child_stat(pid_t pid, struct child_stat *st)
 	st->parent = parent;
 	st->group = group;
 	return true;
+}
+
+bool
+child_await_state(pid_t pid, const char *states)
+{
+	int64_t until_ms = now_ms() + STATE_MS;
+	struct child_stat st;
+
+	while (child_stat(pid, &st)) {
+		if (strchr(states, st.state) != NULL)
+			return true;
+		if (strchr("ZX", st.state) != NULL || now_ms() > until_ms)
+			return false;
+		child_nap();
+	}
+	return false;
 }
 
 /* Not a random number alone, so that a person can say whose it is. */

@@ -1,8 +1,6 @@
 /* SPDX-License-Identifier: ISC */
 #include "instance_private.h"
 
-#include "now.h"
-
 #include <dirent.h>
 #include <fcntl.h>
 #include <signal.h>
@@ -10,11 +8,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
-#include <time.h>
 #include <unistd.h>
-
-#define STATE_MS 10000		/* it may be in the kernel, or not let run */
-#define NAP_NS 200000
 
 /*
  * An instance is a master, which has lobbies and keepers, and these say by their
@@ -119,19 +113,6 @@ look(const struct instance *i, struct parts *p)
 
 /* --- signals -------------------------------------------------------------- */
 
-/* Until it is in one of these states, or gone. */
-static void
-await_state(pid_t pid, const char *states)
-{
-	int64_t until_ms = now_ms() + STATE_MS;
-	const struct timespec t = { 0, NAP_NS };
-	struct child_stat st;
-
-	while (child_stat(pid, &st) && strchr(states, st.state) == NULL &&
-	    now_ms() < until_ms)
-		nanosleep(&t, NULL);
-}
-
 static size_t
 signal_part(struct instance *i, enum plan_part part, int signal,
     const char *states)
@@ -149,7 +130,7 @@ signal_part(struct instance *i, enum plan_part part, int signal,
 		}
 	for (k = 0; k < p.n; k++)
 		if (p.at[k].what == part)
-			await_state(p.at[k].pid, states);
+			child_await_state(p.at[k].pid, states);
 	return n;
 }
 
@@ -184,7 +165,7 @@ instance_pause(struct instance *i, enum plan_part part)
 {
 	if (i->in == NULL)
 		return 0;
-	return part != PLAN_WHOLE ? signal_part(i, part, SIGSTOP, "TtZX") :
+	return part != PLAN_WHOLE ? signal_part(i, part, SIGSTOP, "Tt") :
 	    child_stop_all(i->name);
 }
 
@@ -193,7 +174,7 @@ instance_resume(struct instance *i, enum plan_part part)
 {
 	if (i->in == NULL)
 		return 0;
-	return part != PLAN_WHOLE ? signal_part(i, part, SIGCONT, "RSDZX") :
+	return part != PLAN_WHOLE ? signal_part(i, part, SIGCONT, "RSD") :
 	    child_continue_all(i->name);
 }
 

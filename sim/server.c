@@ -16,7 +16,6 @@
 #include <sys/random.h>
 #include <sys/socket.h>
 #include <sys/stat.h>
-#include <time.h>
 #include <unistd.h>
 
 #define TURN_MS 1
@@ -24,7 +23,6 @@
 #define STARTS_MAX 5		/* on one port after the other */
 #define PORT_FIRST 10000	/* below those that connections are given */
 #define PORTS 20000
-#define STATE_MS 10000		/* it may have to wait for the processor */
 
 const char *
 server_missing(bool sentinel)
@@ -250,44 +248,19 @@ server_await(struct loop *loop, struct server *s, int64_t wait_ms)
 
 /* --- what is done to it --------------------------------------------------- */
 
-static void
-nap(void)
-{
-	const struct timespec t = { 0, 100000 };
-
-	nanosleep(&t, NULL);
-}
-
-/* Until the kernel has done it; false: it has died instead. */
-static bool
-await_state(pid_t pid, const char *states)
-{
-	int64_t until_ms = now_ms() + STATE_MS;
-	struct child_stat st;
-
-	while (child_stat(pid, &st)) {
-		if (strchr(states, st.state) != NULL)
-			return true;
-		if (strchr("ZX", st.state) != NULL || now_ms() > until_ms)
-			return false;
-		nap();
-	}
-	return false;
-}
-
 void
 server_kill(struct server *s)
 {
 	s->child.doomed = true;
 	if (child_signal(&s->child, SIGKILL) == 0)
-		await_state(s->child.pid, "ZX");
+		child_await_state(s->child.pid, "ZX");
 }
 
 void
 server_freeze(struct server *s)
 {
 	if (child_signal(&s->child, SIGSTOP) == 0)
-		s->frozen = await_state(s->child.pid, "T");
+		s->frozen = child_await_state(s->child.pid, "T");
 }
 
 void

@@ -277,9 +277,17 @@ test_group(void)
 	ok(child_stat(pid, &st) && st.group == pid && st.parent == getpid(),
 	    "it leads a process group of its own");
 	is_int(child_signal(&h.child, SIGTERM), 0, "a signal reaches it");
+	child_signal(&h.child, SIGSTOP);
+	ok(child_await_state(pid, "T") && state(pid) == 'T',
+	    "that it stops can be waited for");
+	child_signal(&h.child, SIGKILL);
+	ok(child_await_state(pid, "Z") && state(pid) == 'Z',
+	    "and that it dies");
+	ok(!child_await_state(pid, "T"), "but nothing else of one that is dead");
 	child_forget(&h.child);
 	ok(h.child.pid == 0 && state(pid) == '-',
 	    "one that is forgotten is killed and reaped");
+	ok(!child_await_state(pid, "TZ"), "and nothing of one that is gone");
 	ok(child_signal(&h.child, SIGTERM) == -1 && errno == ESRCH,
 	    "one that is gone gets no signal");
 }
