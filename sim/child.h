@@ -75,6 +75,7 @@ size_t child_continue_all(const char *lane);	/* SIGCONT, in any order */
 
 struct child_stat {	/* of proc(5), pid_stat */
 	pid_t pid, parent, group;
+	char name[16];		/* cut to that, as by the kernel */
 	char state;		/* 'R', 'S', 'D', 'T', 'Z' */
 	unsigned long long started;	/* in ticks since the boot */
 };

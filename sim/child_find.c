@@ -57,16 +57,19 @@ slurp_text(const char *path, char *out, size_t size)
 bool
 child_stat(pid_t pid, struct child_stat *st)
 {
-	char path[40], text[1024], *end;
+	char path[40], text[1024], *name, *end;
 	int parent, group;
 
 	snprintf(path, sizeof path, "/proc/%d/stat", (int)pid);
 	slurp_text(path, text, sizeof text);
+	name = strchr(text, '(');
 	end = strrchr(text, ')');	/* its name may hold anything */
-	if (end == NULL || sscanf(end, ") %c %d %d %*d %*d %*d %*u %*u %*u %*u "
+	if (name == NULL || end == NULL || sscanf(end, ") %c %d %d %*d %*d %*d %*u %*u %*u %*u "
 	    "%*u %*u %*u %*d %*d %*d %*d %*d %*d %llu", &st->state, &parent,
 	    &group, &st->started) != 4)
 		return false;
+	*end = '\0';
+	snprintf(st->name, sizeof st->name, "%s", name + 1);
 	st->pid = pid;
 	st->parent = parent;
 	st->group = group;

@@ -2,7 +2,6 @@
 #include "instance_private.h"
 
 #include <dirent.h>
-#include <fcntl.h>
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -44,33 +43,16 @@ is_idemd(const struct instance *i, pid_t pid)
 }
 
 static bool
-is_named(pid_t pid, const char *name)
+what_is(const struct instance *i, const struct child_stat *st,
+    enum plan_part *what)
 {
-	char path[40], text[32];
-	size_t len;
-	FILE *file;
-
-	snprintf(path, sizeof path, "/proc/%d/comm", (int)pid);
-	file = fopen(path, "re");
-	if (file == NULL)
-		return false;
-	len = fread(text, 1, sizeof text - 1, file);
-	fclose(file);
-	text[len] = '\0';
-	text[strcspn(text, "\n")] = '\0';
-	return strcmp(text, name) == 0;
-}
-
-static bool
-what_is(const struct instance *i, pid_t pid, enum plan_part *what)
-{
-	if (!is_idemd(i, pid))
+	if (!is_idemd(i, st->pid))
 		*what = PLAN_PROGRAM;
-	else if (pid == i->child.pid)
+	else if (st->pid == i->child.pid)
 		*what = PLAN_WHOLE;
-	else if (is_named(pid, KEEPER_NAME))
+	else if (strcmp(st->name, KEEPER_NAME) == 0)
 		*what = PLAN_KEEPER;
-	else if (is_named(pid, LOBBY_NAME))
+	else if (strcmp(st->name, LOBBY_NAME) == 0)
 		*what = PLAN_LOBBY;
 	else
 		return false;
@@ -100,7 +82,7 @@ look(const struct instance *i, struct parts *p)
 
 	p->n = 0;
 	for (k = 0; k < n; k++)
-		if (child_stat(pids[k], &st) && what_is(i, pids[k], &what))
+		if (child_stat(pids[k], &st) && what_is(i, &st, &what))
 			p->at[p->n++] = (struct part){ pids[k], st.parent,
 				what };
 	for (k = 0; k < p->n; k++) {

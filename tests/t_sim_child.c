@@ -276,6 +276,7 @@ test_group(void)
 	pid = h.child.pid;
 	ok(child_stat(pid, &st) && st.group == pid && st.parent == getpid(),
 	    "it leads a process group of its own");
+	is(st.name, "exe", "its name is that of the file it was started from");
 	is_int(child_signal(&h.child, SIGTERM), 0, "a signal reaches it");
 	child_signal(&h.child, SIGSTOP);
 	ok(child_await_state(pid, "T") && state(pid) == 'T',
