@@ -10,19 +10,16 @@
 
 #define MANY 1000000
 #define CLIENTS_MAX 10000
-#define TIMEOUT_MS 10000
 #define SLOW_MAX 65536		/* bytes that are read at once, at most */
 #define CHOICES_MAX 1000	/* that a program is told of */
 #define KEY_MAX 64		/* a key's name is a word of a journal, and */
 #define METHOD_MAX 24		/* has the method behind it */
 
-/* --- distributions -------------------------------------------------------- */
+/* Without a policy a client tries once, and waits for long. */
+static const struct plan_retry no_retry = { .max = 1,
+    .timeout_ms = { .kind = PLAN_CONST, .a = SCENARIO_TIMEOUT_MS } };
 
-static struct plan_dist
-constant(double a)
-{
-	return (struct plan_dist){ .kind = PLAN_CONST, .a = a };
-}
+/* --- distributions -------------------------------------------------------- */
 
 static void
 read_choice(const struct scenario_at *given, struct plan_dist *d)
@@ -68,7 +65,7 @@ scenario_dist(const struct scenario_at *at, const char *field,
     double otherwise)
 {
 	const struct scenario_word *word;
-	struct plan_dist d = constant(otherwise);
+	struct plan_dist d = { .kind = PLAN_CONST, .a = otherwise };
 	struct scenario_at given;
 	int top = lua_gettop(at->L);
 
@@ -193,7 +190,8 @@ static void
 read_retry(const struct scenario_at *at, struct plan_retry *r)
 {
 	r->max = (unsigned)scenario_whole(at, "max", 1, 10000, 0);
-	r->timeout_ms = scenario_dist(at, "timeout", TIMEOUT_MS);
+	r->timeout_ms = scenario_dist(at, "timeout",
+	    SCENARIO_TIMEOUT_MS);
 	r->backoff = (enum plan_backoff)scenario_one_of(at, "backoff",
 	    "none const exp", PLAN_BACKOFF_NONE);
 	r->base_ms = scenario_ms(at, "base", 0);
@@ -209,12 +207,11 @@ read_retry(const struct scenario_at *at, struct plan_retry *r)
 		r->max = 1;
 }
 
-/* Without a policy a client tries once, and waits for long. */
 static struct plan_retry
 retry(const struct scenario_at *at)
 {
 	const struct scenario_word *word;
-	struct plan_retry r = { .max = 1, .timeout_ms = constant(TIMEOUT_MS) };
+	struct plan_retry r = no_retry;
 	struct scenario_at given, options;
 	int top = lua_gettop(at->L);
 
@@ -388,15 +385,15 @@ read_send(const struct scenario_at *at, struct plan_send *s)
 	s->timeout_ms = scenario_ms(at, "timeout", 0);
 	s->give_up_ms = scenario_ms(at, "give_up", 0);
 	if (s->give_up_ms > 0 && s->give_up_ms >= (s->timeout_ms > 0 ?
-	    s->timeout_ms : TIMEOUT_MS))
+	    s->timeout_ms : SCENARIO_TIMEOUT_MS))
 		scenario_wrong(at, "give_up", "its timeout comes before; say "
 		    "less than that");
 	s->slow_bytes = (size_t)scenario_whole(at, "slow", 1, SLOW_MAX, 0);
 	read_what(at, s);
 }
 
-static void
-script(const struct scenario_at *list, struct plan_load *l)
+void
+scenario_sends(const struct scenario_at *list, struct plan_load *l)
 {
 	struct scenario_at one;
 	struct plan_send *all;
@@ -470,12 +467,11 @@ read_load(const struct scenario_at *given, const struct scenario_word *word,
 	struct scenario_at options = *given;
 
 	l->kind = (enum plan_load_kind)word->sub;
-	l->retry = (struct plan_retry){ .max = 1,
-	    .timeout_ms = constant(TIMEOUT_MS) };
+	l->retry = no_retry;
 	lua_rawgeti(given->L, given->table, 1);
 	options.table = lua_gettop(given->L);
 	if (l->kind == PLAN_SCRIPT) {
-		script(&options, l);
+		scenario_sends(&options, l);
 		return;
 	}
 	scenario_fields(&options, word->fields);

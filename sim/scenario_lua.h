@@ -275,6 +275,7 @@ const char *scenario_arg_text(const struct scenario_at *, int argument);
 /* --- scenario_plan.c and its parts ---------------------------------------- */
 
 #define SCENARIO_MS_MAX (24 * 3600 * INT64_C(1000))
+#define SCENARIO_TIMEOUT_MS 10000	/* of a try, if nothing is said */
 
 /* The value on top, of SCENARIO_SCENARIO, with n parameters of matrices. */
 void scenario_plan_add(lua_State *, const struct plan_pair *more, size_t n);
@@ -283,6 +284,8 @@ void scenario_topology(const struct scenario_at *);
 void scenario_config(const struct scenario_at *gates);
 void scenario_handler(const struct scenario_at *);
 void scenario_load(const struct scenario_at *);
+/* What sim.script was given: its list of requests, into the load. */
+void scenario_sends(const struct scenario_at *list, struct plan_load *);
 /* Of `from`: where a key comes from; READY if it is not said. */
 enum plan_source scenario_key_source(const struct scenario_at *);
 /* Of a request of a script: `from` and `token`; and where a token is asked for.
