@@ -29,6 +29,8 @@
  *	scenario_config.c	... how it is configured
  *	scenario_names.c	... what it is called
  *	scenario_load.c		... what clients do
+ *	scenario_sends.c	... one request after the other
+ *	scenario_dist.c		... how long it takes
  *	scenario_token.c	... who makes their keys
  *	scenario_handler.c	... and the program
  *	scenario_trigger.c	... when something goes wrong
@@ -261,8 +263,6 @@ int64_t scenario_ms(const struct scenario_at *, const char *field,
 /* Which of those words, parted by blanks. */
 int scenario_one_of(const struct scenario_at *, const char *field,
     const char *words, int otherwise);
-struct plan_dist scenario_dist(const struct scenario_at *, const char *field,
-    double otherwise);
 /* The value on top as such; it stays there. */
 const char *scenario_top_text(const struct scenario_at *, const char *field);
 int64_t scenario_top_ms(const struct scenario_at *, const char *field);
@@ -284,6 +284,9 @@ void scenario_topology(const struct scenario_at *);
 void scenario_config(const struct scenario_at *gates);
 void scenario_handler(const struct scenario_at *);
 void scenario_load(const struct scenario_at *);
+/* A time, or what sim.const and its like made; else always `otherwise`. */
+struct plan_dist scenario_dist(const struct scenario_at *, const char *field,
+    double otherwise);
 /* What sim.script was given: its list of requests, into the load. */
 void scenario_sends(const struct scenario_at *list, struct plan_load *);
 /* Of `from`: where a key comes from; READY if it is not said. */
