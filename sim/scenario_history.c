@@ -11,7 +11,6 @@
 
 #define HISTORY "scenario history"	/* metatables */
 #define EVENT "scenario event"
-#define CONDITIONS_MAX 16
 #define CALL_STEPS 50	/* of one call, whatever it looks at */
 
 /*
@@ -79,20 +78,8 @@ event_set(lua_State *L)
 
 /* --- what is looked for --------------------------------------------------- */
 
-struct condition {
-	const char *name, *text;	/* text NULL: a number or a flag */
-	double number;
-};
-
-struct wanted {
-	bool any_kind, replies, of_log, replayed;
-	enum history_kind kind;
-	struct condition all[CONDITIONS_MAX];
-	size_t n;
-};
-
 static void
-want_kind(lua_State *L, struct wanted *w, const char *word)
+want_kind(lua_State *L, struct scenario_wanted *w, const char *word)
 {
 	char words[300] = "reply", near[60];
 	size_t i, len = strlen(words);
@@ -118,14 +105,14 @@ want_kind(lua_State *L, struct wanted *w, const char *word)
 }
 
 static void
-want_value(lua_State *L, struct wanted *w, const char *name)
+want_value(lua_State *L, struct scenario_wanted *w, const char *name)
 {
-	struct condition *c = &w->all[w->n];
+	struct scenario_condition *c = &w->all[w->n];
 	enum outcome class;
 
-	if (w->n == CONDITIONS_MAX)
+	if (w->n == SCENARIO_CONDITIONS_MAX)
 		luaL_error(L, "more than %d fields; ask for fewer",
-		    CONDITIONS_MAX);
+		    SCENARIO_CONDITIONS_MAX);
 	c->name = name;
 	c->text = NULL;
 	if (lua_type(L, -1) == LUA_TSTRING)
@@ -153,8 +140,8 @@ want_value(lua_State *L, struct wanted *w, const char *name)
  * log: answers by their source are counted by its lines, but where a history
  * has it of the answers alone.
  */
-static void
-read_wanted(lua_State *L, int table, struct wanted *w)
+void
+scenario_wanted_read(lua_State *L, int table, struct scenario_wanted *w)
 {
 	bool source = false, class = false;
 	const char *name;
@@ -183,7 +170,7 @@ read_wanted(lua_State *L, int table, struct wanted *w)
 
 /* The field's value, on top, which is popped. */
 static bool
-is_equal(lua_State *L, const struct condition *c)
+is_equal(lua_State *L, const struct scenario_condition *c)
 {
 	bool equal = false, code = strcmp(c->name, "code") == 0;
 	const char *text;
@@ -210,8 +197,9 @@ is_replay(const struct history_event *e)
 	    (e->mark == NULL || strcmp(e->mark, "replayed") == 0);
 }
 
-static bool
-fits(lua_State *L, const struct wanted *w, const struct history_event *e)
+bool
+scenario_wanted_fits(lua_State *L, const struct scenario_wanted *w,
+    const struct history_event *e)
 {
 	size_t i;
 
@@ -233,14 +221,14 @@ static int
 count(lua_State *L)
 {
 	const struct history *h = history_arg(L);
-	struct wanted w;
+	struct scenario_wanted w;
 	lua_Integer n = 0;
 	size_t i;
 
-	read_wanted(L, 2, &w);
+	scenario_wanted_read(L, 2, &w);
 	charge(L, h->n);
 	for (i = 0; i < h->n; i++)
-		n += fits(L, &w, &h->events[i]);
+		n += scenario_wanted_fits(L, &w, &h->events[i]);
 	lua_pushinteger(L, n);
 	return 1;
 }
@@ -252,10 +240,10 @@ next_event(lua_State *L)
 	const struct history *h = history(L, luaL_checkudata(L,
 	    lua_upvalueindex(1), HISTORY));
 	size_t i = (size_t)lua_tointeger(L, lua_upvalueindex(3)), from = i;
-	struct wanted w;
+	struct scenario_wanted w;
 
-	read_wanted(L, lua_upvalueindex(2), &w);
-	while (i < h->n && !fits(L, &w, &h->events[i]))
+	scenario_wanted_read(L, lua_upvalueindex(2), &w);
+	while (i < h->n && !scenario_wanted_fits(L, &w, &h->events[i]))
 		i++;
 	charge(L, i - from);
 	lua_pushinteger(L, (lua_Integer)i + 1);
@@ -270,14 +258,14 @@ next_event(lua_State *L)
 static int
 each(lua_State *L)
 {
-	struct wanted w;
+	struct scenario_wanted w;
 
 	history_arg(L);
 	if (lua_isnoneornil(L, 2)) {
 		lua_settop(L, 1);
 		lua_createtable(L, 0, 0);
 	}
-	read_wanted(L, 2, &w);		/* what is wrong is told at once */
+	scenario_wanted_read(L, 2, &w);	/* what is wrong is told at once */
 	lua_settop(L, 2);
 	lua_pushinteger(L, 0);
 	lua_pushcclosure(L, next_event, 3);

@@ -323,13 +323,34 @@ struct plan_trigger scenario_trigger(const struct scenario_at *,
 struct plan_action scenario_action(const struct scenario_at *,
     const char *field);
 
-/* --- scenario_history.c, scenario_event.c --------------------------------- */
+/* --- scenario_history.c and its parts ------------------------------------- */
 
 /* Metatables, into the registry. */
 void scenario_history_open(lua_State *);
 /* The one that functions see from now on; NULL: none. */
 void scenario_history_set(struct scenario *, const struct history *);
 void scenario_history_push(lua_State *);
+
+/* What a function looks for: events of a kind, or all, whose members are so. */
+#define SCENARIO_CONDITIONS_MAX 16
+
+struct scenario_condition {
+	const char *name, *text;	/* text NULL: a number or a flag */
+	double number;
+};
+
+struct scenario_wanted {
+	bool any_kind, replies;
+	bool replayed;		/* answers out of a store, of whatever one */
+	enum history_kind kind;
+	struct scenario_condition all[SCENARIO_CONDITIONS_MAX];
+	size_t n;
+};
+
+/* The table at an index; the names and texts stay Lua's. */
+void scenario_wanted_read(lua_State *, int table, struct scenario_wanted *);
+bool scenario_wanted_fits(lua_State *, const struct scenario_wanted *,
+    const struct history_event *);
 
 /* A member by the name that a history's file has for it. */
 bool scenario_event_has(const char *name);
