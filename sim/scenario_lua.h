@@ -39,7 +39,8 @@
  *	scenario_expect.c	... what must hold
  *	scenario_expect_bounds.c	... within which numbers
  *	scenario_history.c	a history, for a file's own functions
- *	scenario_event.c	... and its events
+ *	scenario_event.c	... its events
+ *	scenario_wanted.c	... and what is looked for among them
  *
  * What sim.* makes is opaque, and knows where it was made; what was given to it
  * is read when the file has returned a scenario.  Everything that is wrong is
