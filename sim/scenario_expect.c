@@ -13,8 +13,7 @@
  * What is said at one level: of all test points, or of one value of a
  * parameter, which wins over it.  Two parameters are no matter of who wins:
  * they are read in the order in which the file has them, and may not say two
- * things of one invariant.  The functions are in tables of the registry, by the
- * numbers that they have in the plan.
+ * things of one invariant.
  */
 struct level {
 	struct scenario_at at;
@@ -22,10 +21,8 @@ struct level {
 	bool held[PLAN_INVARIANTS], let_go[PLAN_INVARIANTS];	/* here */
 	const char *param;	/* NULL: of all */
 	const char *said_by[PLAN_INVARIANTS];	/* the last parameter */
-	int functions;		/* index of { sometimes, custom } */
+	struct scenario_functions f;
 	bool *controls;		/* violates is said, at whatever level */
-	size_t sometimes_n, custom_n;
-	const char **sometimes, **custom;
 };
 
 static void
@@ -59,11 +56,10 @@ invariant(const struct scenario_at *at, const char *field, const char *name)
 
 /* Keep the function on top, which is popped, by its kind and number. */
 static void
-keep_function(const struct level *l, int kind, size_t number)
+keep_function(lua_State *L, const struct scenario_functions *f, int kind,
+    size_t number)
 {
-	lua_State *L = l->at.L;
-
-	lua_rawgeti(L, l->functions, kind);
+	lua_rawgeti(L, f->table, kind);
 	lua_insert(L, -2);
 	lua_rawseti(L, -2, (lua_Integer)number);
 	lua_pop(L, 1);
@@ -71,7 +67,7 @@ keep_function(const struct level *l, int kind, size_t number)
 
 /* The number of a name, from 1; a new one if nobody had it. */
 static size_t
-number_of(const struct level *l, const char ***names, size_t *n,
+number_of(const struct scenario_at *at, const char ***names, size_t *n,
     const char *name)
 {
 	size_t i;
@@ -79,39 +75,40 @@ number_of(const struct level *l, const char ***names, size_t *n,
 	for (i = 0; i < *n; i++)
 		if (strcmp((*names)[i], name) == 0)
 			return i + 1;
-	*(const char **)scenario_more(&l->at, names, n, sizeof name) = name;
+	*(const char **)scenario_more(at, names, n, sizeof name) = name;
 	return *n;
 }
 
-/* What sim.invariant made, on top, is to hold; it is popped. */
-static void
-custom(struct level *l)
+void
+scenario_function_custom(const struct scenario_at *at,
+    struct scenario_functions *f)
 {
-	lua_State *L = l->at.L;
+	lua_State *L = at->L;
 	const char *name;
 	size_t number;
 
 	lua_getiuservalue(L, -1, 1);
 	lua_rawgeti(L, -1, 1);
-	name = scenario_top_text(&l->at, NULL);
-	number = number_of(l, &l->custom, &l->custom_n, name);
+	name = scenario_top_text(at, NULL);
+	number = number_of(at, &f->custom, &f->custom_n, name);
 	lua_pop(L, 1);
 	lua_rawgeti(L, -1, 2);
-	keep_function(l, 2, number);
+	keep_function(L, f, 2, number);
 	lua_pop(L, 2);
 }
 
-static void
-sometimes(struct level *l)
+void
+scenario_function_sometimes(const struct scenario_at *at,
+    struct scenario_functions *f)
 {
-	lua_State *L = l->at.L;
+	lua_State *L = at->L;
 	struct scenario_at table;
 	struct plan_pair *names;
 	size_t n = 0, i;
 
-	if (!scenario_has(&l->at, "sometimes"))
+	if (!scenario_has(at, "sometimes"))
 		return;
-	table = scenario_inside(&l->at, "sometimes");
+	table = scenario_inside(at, "sometimes");
 	names = NULL;
 	for (lua_pushnil(L); lua_next(L, table.table) != 0; lua_pop(L, 1)) {
 		if (lua_type(L, -2) != LUA_TSTRING || !lua_isfunction(L, -1))
@@ -126,10 +123,10 @@ sometimes(struct level *l)
 	lua_pop(L, 1);
 	scenario_sort(names, n);
 	for (i = 0; i < n; i++) {
-		scenario_has(&l->at, "sometimes");
+		scenario_has(at, "sometimes");
 		lua_getfield(L, -1, names[i].name);
-		keep_function(l, 1, number_of(l, &l->sometimes,
-		    &l->sometimes_n, names[i].name));
+		keep_function(L, f, 1, number_of(at, &f->sometimes,
+		    &f->sometimes_n, names[i].name));
 		lua_pop(L, 1);
 	}
 }
@@ -168,7 +165,7 @@ hold_one(struct level *l, const struct scenario_at *list, const char *field,
 	enum plan_invariant i;
 
 	if (made != NULL && made->word->kind == SCENARIO_INVARIANT) {
-		custom(l);
+		scenario_function_custom(&l->at, &l->f);
 		return;
 	}
 	if (lua_type(L, -1) != LUA_TSTRING)
@@ -177,7 +174,7 @@ hold_one(struct level *l, const struct scenario_at *list, const char *field,
 	lua_getfield(L, LUA_REGISTRYINDEX, SCENARIO_OWN);
 	lua_pushvalue(L, -2);
 	if (lua_rawget(L, -2) != LUA_TNIL) {
-		custom(l);
+		scenario_function_custom(&l->at, &l->f);
 		lua_pop(L, 2);
 		return;
 	}
@@ -288,7 +285,7 @@ read_level(struct level *l)
 	if (scenario_expect_bounds(&l->at, l->e) &&
 	    !l->held[PLAN_STORM_BOUNDED] && !l->let_go[PLAN_STORM_BOUNDED])
 		say(l, &l->at, "bounds", PLAN_STORM_BOUNDED, true, NULL);
-	sometimes(l);
+	scenario_function_sometimes(&l->at, &l->f);
 	if (scenario_one_of(&l->at, "blames", "client", -1) == 0)
 		l->e->blames = "client";
 	fired = scenario_one_of(&l->at, "fired", "all any none", -1);
@@ -357,8 +354,7 @@ read_value(struct level *l, const struct scenario_at *values,
 		memset(&unused, 0, sizeof unused);
 		memset(level.said_by, 0, sizeof level.said_by);
 		level.e = &unused;
-		level.sometimes = level.custom = NULL;
-		level.sometimes_n = level.custom_n = 0;
+		level.f = (struct scenario_functions){ 0 };
 		used = &level;
 	}
 	if (used != l) {
@@ -367,7 +363,7 @@ read_value(struct level *l, const struct scenario_at *values,
 		lua_rawseti(L, -2, 1);
 		lua_createtable(L, 0, 0);
 		lua_rawseti(L, -2, 2);
-		level.functions = lua_gettop(L);
+		level.f.table = lua_gettop(L);
 		lua_pushvalue(L, top);
 	}
 	used->param = p->name;
@@ -429,7 +425,7 @@ scenario_expect(const struct scenario_at *at)
 {
 	bool controls = false;
 	struct level l = { .e = &at->plan->expect,
-	    .functions = lua_gettop(at->L), .controls = &controls };
+	    .f.table = lua_gettop(at->L), .controls = &controls };
 
 	if (!scenario_has(at, "expect"))
 		scenario_wrong(at, "expect", "it is missing; say expect = { "
@@ -442,10 +438,10 @@ scenario_expect(const struct scenario_at *at)
 		scenario_wrong(&l.at, "blames", "nothing is to be violated, so "
 		    "nobody is to blame; say violates = { ... }, or leave it "
 		    "out");
-	l.e->sometimes = l.sometimes;
-	l.e->sometimes_n = l.sometimes_n;
-	l.e->custom = l.custom;
-	l.e->custom_n = l.custom_n;
+	l.e->sometimes = l.f.sometimes;
+	l.e->sometimes_n = l.f.sometimes_n;
+	l.e->custom = l.f.custom;
+	l.e->custom_n = l.f.custom_n;
 	check(at, l.e);
 	lua_pop(at->L, 1);
 }

@@ -302,6 +302,21 @@ void scenario_token_loads(const struct scenario_at *, const struct plan_load *,
     size_t n);
 void scenario_faults(const struct scenario_at *);
 void scenario_expect(const struct scenario_at *);
+/*
+ * Functions of a file's expectations, in two tables of Lua's by the numbers
+ * that their names have in the plan, from 1.
+ */
+struct scenario_functions {
+	int table;		/* index of { { sometimes }, { custom } } */
+	size_t sometimes_n, custom_n;
+	const char **sometimes, **custom;
+};
+/* What sim.invariant made, on top, is to hold; it is popped. */
+void scenario_function_custom(const struct scenario_at *,
+    struct scenario_functions *);
+/* Those of the field `sometimes`, in the order of their names. */
+void scenario_function_sometimes(const struct scenario_at *,
+    struct scenario_functions *);
 /* false: it says none. */
 bool scenario_expect_bounds(const struct scenario_at *, struct plan_expect *);
 
