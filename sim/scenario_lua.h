@@ -38,6 +38,7 @@
  *	scenario_faults.c	... and the rules made of both
  *	scenario_expect.c	... what must hold
  *	scenario_expect_bounds.c	... within which numbers
+ *	scenario_function.c	... and by which functions of the file
  *	scenario_history.c	a history, for a file's own functions
  *	scenario_event.c	... its events
  *	scenario_wanted.c	... and what is looked for among them
