@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: ISC */
-#include "scenario_lua.h"
+#include "scenario_action.h"
 
 #include <lauxlib.h>
 #include <lua.h>
@@ -11,37 +11,30 @@
 #define MANY 1000000
 #define JUMP_MAX (3650 * 24 * 3600 * INT64_C(1000))
 
-/* What an action was given, while it is read. */
-struct given {
-	struct scenario_at at;
-	const struct scenario_word *word;
-	struct plan_action *a;
-};
-
 /* --- names ---------------------------------------------------------------- */
 
 static const char *
-argument(const struct given *g, int n)
+argument(const struct scenario_doing *g, int n)
 {
 	return scenario_arg_text(&g->at, n);
 }
 
 static void
-store(const struct given *g)
+store(const struct scenario_doing *g)
 {
 	g->a->store = scenario_store(&g->at, NULL, argument(g, 1));
 }
 
 static void
-link_of(const struct given *g)
+link_of(const struct scenario_doing *g)
 {
-	scenario_link(&g->at, NULL, argument(g, 1), &g->a->gate,
+	scenario_link(&g->at, NULL, scenario_arg_text(&g->at, 1), &g->a->gate,
 	    &g->a->store);
 }
 
 /* "g1", "*", and of processes "g1.keeper". */
 static void
-gate(const struct given *g, bool parts)
+gate(const struct scenario_doing *g, bool parts)
 {
 	static const struct { const char *name; enum plan_part part; } all[] = {
 		{ ".lobby", PLAN_LOBBY }, { ".keeper", PLAN_KEEPER },
@@ -67,7 +60,7 @@ gate(const struct given *g, bool parts)
 
 /* A clock is a gate's or a store's. */
 static void
-whose_clock(const struct given *g)
+whose_clock(const struct scenario_doing *g)
 {
 	const char *name = argument(g, 1);
 	size_t i;
@@ -82,11 +75,10 @@ whose_clock(const struct given *g)
 
 /* --- options -------------------------------------------------------------- */
 
-/* What Redis would answer. */
-static void
-error_word(const struct given *g)
+void
+scenario_action_error(const struct scenario_doing *g)
 {
-	const char *word = argument(g, 2);
+	const char *word = scenario_arg_text(&g->at, 2);
 
 	if (*word == '\0' || strspn(word, "ABCDEFGHIJKLMNOPQRSTUVWXYZ") !=
 	    strlen(word) || strlen(word) > 30)
@@ -110,9 +102,9 @@ whole_link(const struct scenario_at *o)
 			    "commands; leave it out");
 }
 
-/* Which messages of a link; times 0 is all. */
-static void
-messages(const struct given *g, int argument_n, unsigned times)
+void
+scenario_action_messages(const struct scenario_doing *g, int argument_n,
+    unsigned times)
 {
 	struct scenario_at o;
 	int dir;
@@ -145,7 +137,7 @@ messages(const struct given *g, int argument_n, unsigned times)
 
 /* false: what it did before is over. */
 static void
-or_over(const struct given *g)
+or_over(const struct scenario_doing *g)
 {
 	g->a->ends = !scenario_flag(&g->at, "[2]", true);
 }
@@ -157,7 +149,7 @@ or_over(const struct given *g)
  * one way or both, and slow or away as a whole.
  */
 static void
-check_replica(const struct given *g, int options)
+check_replica(const struct scenario_doing *g, int options)
 {
 	struct scenario_at o;
 
@@ -175,7 +167,7 @@ check_replica(const struct given *g, int options)
 
 /* Without a word on which all connections end now, however many fit. */
 static void
-check_reset(const struct given *g)
+check_reset(const struct scenario_doing *g)
 {
 	if (g->a->script == NULL && g->a->cmd == NULL && g->a->bytes == 0 &&
 	    g->a->requests == g->a->replies &&
@@ -185,25 +177,25 @@ check_reset(const struct given *g)
 		    "leave them out: all connections end now");
 }
 
-static void
-read_net(const struct given *g)
+void
+scenario_action_net(const struct scenario_doing *g)
 {
 	link_of(g);
 	scenario_past_links(&g->at);
 	switch ((int)g->a->kind) {
 	case PLAN_NET_DROP:
 	case PLAN_NET_HOLD:
-		messages(g, 2, 1);
+		scenario_action_messages(g, 2, 1);
 		check_replica(g, 2);
 		break;
 	case PLAN_NET_RESET:
-		messages(g, 2, 1);
+		scenario_action_messages(g, 2, 1);
 		check_replica(g, 2);
 		check_reset(g);
 		break;
 	case PLAN_NET_DELAY:
 		g->a->ms = scenario_ms(&g->at, "[2]", 0);
-		messages(g, 3, 0);
+		scenario_action_messages(g, 3, 0);
 		check_replica(g, 3);
 		break;
 	case PLAN_NET_ONEWAY:
@@ -214,21 +206,21 @@ read_net(const struct given *g)
 	case PLAN_NET_SLICE:
 		g->a->bytes = (size_t)scenario_whole(&g->at, "[2]", 1, MANY,
 		    1);
-		messages(g, 3, 0);
+		scenario_action_messages(g, 3, 0);
 		check_replica(g, 3);
 		break;
 	case PLAN_NET_ERROR:
 		if (g->a->gate == PLAN_NONE)
 			scenario_wrong(&g->at, NULL, "a replica's link has no "
 			    "commands to be answered; say one of a gate");
-		error_word(g);
-		messages(g, 3, 1);
+		scenario_action_error(g);
+		scenario_action_messages(g, 3, 1);
 		break;
 	}
 }
 
 static void
-read_lag(const struct given *g)
+read_lag(const struct scenario_doing *g)
 {
 	if (g->at.plan->stores[g->a->store].replica_of == PLAN_NONE)
 		scenario_wrong(&g->at, NULL, "%s follows nobody; say a "
@@ -242,7 +234,7 @@ read_lag(const struct given *g)
 }
 
 static void
-read_failover(const struct given *g)
+read_failover(const struct scenario_doing *g)
 {
 	const struct plan_store *stores = g->at.plan->stores;
 	struct scenario_at o;
@@ -258,7 +250,7 @@ read_failover(const struct given *g)
 }
 
 static void
-read_rejoin(const struct given *g)
+read_rejoin(const struct scenario_doing *g)
 {
 	struct scenario_at o;
 	const char *of;
@@ -276,7 +268,7 @@ read_rejoin(const struct given *g)
 }
 
 static void
-read_restart(const struct given *g)
+read_restart(const struct scenario_doing *g)
 {
 	struct scenario_at o;
 
@@ -290,7 +282,7 @@ read_restart(const struct given *g)
 }
 
 static void
-read_store(const struct given *g)
+read_store(const struct scenario_doing *g)
 {
 	store(g);
 	switch ((int)g->a->kind) {
@@ -303,8 +295,8 @@ read_store(const struct given *g)
 		break;
 	case PLAN_STORE_ERROR:
 		scenario_past_links(&g->at);
-		error_word(g);
-		messages(g, 3, 0);
+		scenario_action_error(g);
+		scenario_action_messages(g, 3, 0);
 		break;
 	case PLAN_STORE_OOM:
 		or_over(g);
@@ -326,7 +318,7 @@ read_store(const struct given *g)
 }
 
 static void
-read_clock(const struct given *g)
+read_clock(const struct scenario_doing *g)
 {
 	whose_clock(g);
 	if (g->a->kind == PLAN_CLOCK_RATE) {
@@ -340,7 +332,7 @@ read_clock(const struct given *g)
 }
 
 static void
-read_operator(const struct given *g)
+read_operator(const struct scenario_doing *g)
 {
 	struct scenario_at o;
 	const char *name = NULL;
@@ -355,7 +347,7 @@ read_operator(const struct given *g)
 }
 
 static void
-read_client(const struct given *g)
+read_client(const struct scenario_doing *g)
 {
 	g->a->client = argument(g, 1);
 	scenario_client(&g->at, NULL, g->a->client);
@@ -363,7 +355,7 @@ read_client(const struct given *g)
 
 /* The disk of an instance is its ledger's folder. */
 static void
-read_disk(const struct given *g)
+read_disk(const struct scenario_doing *g)
 {
 	const struct plan_gates *gates = &g->at.plan->gates;
 	size_t i;
@@ -381,7 +373,7 @@ read_disk(const struct given *g)
 }
 
 static void
-read_proc(const struct given *g)
+read_proc(const struct scenario_doing *g)
 {
 	gate(g, true);
 	if (g->a->kind == PLAN_PROC_RESTART && g->a->part != PLAN_WHOLE)
@@ -404,7 +396,7 @@ scenario_action(const struct scenario_at *at, const char *field)
 {
 	struct plan_action a = { .gate = PLAN_NONE, .store = PLAN_NONE,
 	    .to = PLAN_NONE, .rate = 1 };
-	struct given g = { .a = &a };
+	struct scenario_doing g = { .a = &a };
 	int top = lua_gettop(at->L);
 
 	g.at = scenario_given(at, field, SCENARIO_ACTION, "an action; say "
@@ -415,7 +407,7 @@ scenario_action(const struct scenario_at *at, const char *field)
 	if (a.kind <= PLAN_PROC_FAIL)
 		read_proc(&g);
 	else if (a.kind <= PLAN_NET_HEAL)
-		read_net(&g);
+		scenario_action_net(&g);
 	else if (a.kind <= PLAN_STORE_REJOIN)
 		read_store(&g);
 	else if (a.kind <= PLAN_DISK_BUSY)
