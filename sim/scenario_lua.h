@@ -35,6 +35,7 @@
  *	scenario_handler.c	... and the program
  *	scenario_trigger.c	... when something goes wrong
  *	scenario_action.c	... and what
+ *	scenario_action_net.c	... to links and their messages
  *	scenario_faults.c	... and the rules made of both
  *	scenario_expect.c	... what must hold
  *	scenario_expect_bounds.c	... within which numbers
