@@ -1,22 +1,13 @@
 /* SPDX-License-Identifier: ISC */
-#include "plan.h"
+#include "plan_text.h"
 
 #include <inttypes.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <string.h>
 
-struct out {
-	const struct plan *plan;
-	char *at;
-	size_t size, len;
-};
-
-static void say(struct out *, const char *, ...)
-    __attribute__((format(printf, 2, 3)));
-
-static void
-say(struct out *o, const char *format, ...)
+void
+plan_say(struct plan_text *o, const char *format, ...)
 {
 	va_list args;
 	int n;
@@ -32,70 +23,70 @@ say(struct out *o, const char *format, ...)
 
 /* --- who ------------------------------------------------------------------ */
 
-static void
-say_gate(struct out *o, int gate)
+void
+plan_say_gate(struct plan_text *o, int gate)
 {
 	if (gate == PLAN_ANY)
-		say(o, "*");
+		plan_say(o, "*");
 	else
-		say(o, "g%d", gate + 1);
+		plan_say(o, "g%d", gate + 1);
 }
 
-static void
-say_store(struct out *o, int store)
+void
+plan_say_store(struct plan_text *o, int store)
 {
 	if (store >= 0 && (size_t)store < o->plan->stores_n)
-		say(o, "%s", o->plan->stores[store].name);
+		plan_say(o, "%s", o->plan->stores[store].name);
 	else
-		say(o, "*");
+		plan_say(o, "*");
 }
 
-static void
-say_link(struct out *o, int gate, int store)
+void
+plan_say_link(struct plan_text *o, int gate, int store)
 {
 	if (gate != PLAN_NONE) {
-		say_gate(o, gate);
-		say(o, "->");
-		say_store(o, store);
+		plan_say_gate(o, gate);
+		plan_say(o, "->");
+		plan_say_store(o, store);
 		return;
 	}
-	say_store(o, store);
-	say(o, "->");
-	say_store(o, store >= 0 ? o->plan->stores[store].replica_of :
+	plan_say_store(o, store);
+	plan_say(o, "->");
+	plan_say_store(o, store >= 0 ? o->plan->stores[store].replica_of :
 	    PLAN_ANY);
 }
 
 /* Whom a clock, a disk or a process belongs to. */
 static void
-say_whose(struct out *o, const struct plan_action *a)
+say_whose(struct plan_text *o, const struct plan_action *a)
 {
 	static const char *const parts[] = { "", ".lobby", ".keeper",
 	    ".program" };
 
 	if (a->gate == PLAN_NONE)
-		say_store(o, a->store);
+		plan_say_store(o, a->store);
 	else {
-		say_gate(o, a->gate);
-		say(o, "%s", parts[a->part]);
+		plan_say_gate(o, a->gate);
+		plan_say(o, "%s", parts[a->part]);
 	}
 }
 
 /* --- which messages ------------------------------------------------------- */
 
-static void
-say_nth(struct out *o, unsigned n)
+void
+plan_say_nth(struct plan_text *o, unsigned n)
 {
 	const char *end = "th";
 
 	if (n / 10 % 10 != 1)
 		end = n % 10 == 1 ? "st" : n % 10 == 2 ? "nd" : n % 10 == 3 ?
 		    "rd" : "th";
-	say(o, "%u%s", n, end);
+	plan_say(o, "%u%s", n, end);
 }
 
 /* "the next reply to claim", "all requests", "3 GET requests" */
 static void
-say_which(struct out *o, const struct plan_action *a)
+say_which(struct plan_text *o, const struct plan_action *a)
 {
 	const char *noun = a->replies && !a->requests ? "repl" :
 	    a->requests && !a->replies ? "request" : "message";
@@ -103,31 +94,31 @@ say_which(struct out *o, const struct plan_action *a)
 	bool one = a->times == 1;
 
 	if (a->times == 0)
-		say(o, "all ");
+		plan_say(o, "all ");
 	else if (a->times > 1)
-		say(o, "%u ", a->times);
+		plan_say(o, "%u ", a->times);
 	else if (a->nth <= 1)
-		say(o, "the next ");
+		plan_say(o, "the next ");
 	else {
-		say(o, "the ");
-		say_nth(o, a->nth);
-		say(o, " ");
+		plan_say(o, "the ");
+		plan_say_nth(o, a->nth);
+		plan_say(o, " ");
 	}
-	say(o, "%s", noun);
-	say(o, "%s", noun[3] == 'l' ? one ? "y" : "ies" : one ? "" : "s");
+	plan_say(o, "%s", noun);
+	plan_say(o, "%s", noun[3] == 'l' ? one ? "y" : "ies" : one ? "" : "s");
 	if (of != NULL)
-		say(o, " %s %s", noun[3] == 'l' ? "to" : "of", of);
+		plan_say(o, " %s %s", noun[3] == 'l' ? "to" : "of", of);
 	if (a->times != 1 && a->nth > 1) {
-		say(o, " from the ");
-		say_nth(o, a->nth);
-		say(o, " on");
+		plan_say(o, " from the ");
+		plan_say_nth(o, a->nth);
+		plan_say(o, " on");
 	}
 }
 
 /* --- what is done --------------------------------------------------------- */
 
 static void
-say_proc(struct out *o, const struct plan_action *a)
+say_proc(struct plan_text *o, const struct plan_action *a)
 {
 	static const char *const verbs[] = {
 		[PLAN_PROC_KILL] = "kill ", [PLAN_PROC_PAUSE] = "pause ",
@@ -135,33 +126,33 @@ say_proc(struct out *o, const struct plan_action *a)
 		[PLAN_PROC_RESTART] = "restart ", [PLAN_PROC_FAIL] = "fail ",
 	};
 
-	say(o, "%s", verbs[a->kind]);
+	plan_say(o, "%s", verbs[a->kind]);
 	say_whose(o, a);
 	if (a->kind == PLAN_PROC_FAIL)
-		say(o, " with %s", a->word);
+		plan_say(o, " with %s", a->word);
 }
 
 static void
-say_messages(struct out *o, const struct plan_action *a, const char *verb)
+say_messages(struct plan_text *o, const struct plan_action *a, const char *verb)
 {
-	say(o, "%s ", verb);
+	plan_say(o, "%s ", verb);
 	if (a->kind == PLAN_NET_ONEWAY)
-		say(o, "all %s", a->replies ? "replies" : "requests");
+		plan_say(o, "all %s", a->replies ? "replies" : "requests");
 	else
 		say_which(o, a);
-	say(o, " on ");
-	say_link(o, a->gate, a->store);
+	plan_say(o, " on ");
+	plan_say_link(o, a->gate, a->store);
 }
 
 static void
-say_of_link(struct out *o, const struct plan_action *a, const char *verb)
+say_of_link(struct plan_text *o, const struct plan_action *a, const char *verb)
 {
-	say(o, "%s ", verb);
-	say_link(o, a->gate, a->store);
+	plan_say(o, "%s ", verb);
+	plan_say_link(o, a->gate, a->store);
 }
 
 static void
-say_net(struct out *o, const struct plan_action *a)
+say_net(struct plan_text *o, const struct plan_action *a)
 {
 	switch ((int)a->kind) {
 	case PLAN_NET_DROP:
@@ -179,26 +170,26 @@ say_net(struct out *o, const struct plan_action *a)
 			say_of_link(o, a, "delay nothing more on");
 		else {
 			say_messages(o, a, "delay");
-			say(o, " by %" PRId64 " ms", a->ms);
+			plan_say(o, " by %" PRId64 " ms", a->ms);
 		}
 		break;
 	case PLAN_NET_RESET:
 		say_of_link(o, a, "reset");
 		if (a->bytes > 0) {
-			say(o, " after %zu bytes of ", a->bytes);
+			plan_say(o, " after %zu bytes of ", a->bytes);
 			say_which(o, a);
 		}
 		break;
 	case PLAN_NET_SLICE:
 		say_messages(o, a, "slice");
-		say(o, " into %zu bytes each", a->bytes);
+		plan_say(o, " into %zu bytes each", a->bytes);
 		break;
 	case PLAN_NET_REFUSE:
 		say_of_link(o, a, "refuse connections on");
 		break;
 	case PLAN_NET_ERROR:
 		say_messages(o, a, "answer");
-		say(o, " with %s", a->word);
+		plan_say(o, " with %s", a->word);
 		break;
 	case PLAN_NET_HEAL:
 		say_of_link(o, a, "heal");
@@ -208,23 +199,24 @@ say_net(struct out *o, const struct plan_action *a)
 
 /* Verb, store, and what comes behind it. */
 static void
-say_it(struct out *o, const char *verb, int store, const char *rest)
+say_it(struct plan_text *o, const char *verb, int store, const char *rest)
 {
-	say(o, "%s ", verb);
-	say_store(o, store);
-	say(o, "%s", rest);
+	plan_say(o, "%s ", verb);
+	plan_say_store(o, store);
+	plan_say(o, "%s", rest);
 }
 
 static void
-say_keyed(struct out *o, const struct plan_action *a, const char *verb,
+say_keyed(struct plan_text *o, const struct plan_action *a, const char *verb,
     const char *where)
 {
-	say(o, "%s %s %s ", verb, a->key != NULL ? a->key : "all keys", where);
-	say_store(o, a->store);
+	plan_say(o, "%s %s %s ", verb, a->key != NULL ? a->key : "all keys",
+	    where);
+	plan_say_store(o, a->store);
 }
 
 static void
-say_store_more(struct out *o, const struct plan_action *a)
+say_store_more(struct plan_text *o, const struct plan_action *a)
 {
 	switch ((int)a->kind) {
 	case PLAN_STORE_LAG:
@@ -235,24 +227,24 @@ say_store_more(struct out *o, const struct plan_action *a)
 		say_it(o, a->freeze ? "freeze" : "slow", a->store,
 		    "'s replication");
 		if (!a->freeze)
-			say(o, " by %" PRId64 " ms", a->ms);
+			plan_say(o, " by %" PRId64 " ms", a->ms);
 		break;
 	case PLAN_STORE_FAILOVER:
 		say_it(o, "fail over from", a->store, " to ");
-		say_store(o, a->to);
+		plan_say_store(o, a->to);
 		if (a->lose > 0)
-			say(o, ", losing the last %u acknowledged write%s",
+			plan_say(o, ", losing the last %u acknowledged write%s",
 			    a->lose, a->lose == 1 ? "" : "s");
 		break;
 	case PLAN_STORE_REJOIN:
 		say_it(o, "rejoin", a->store, " as a replica of ");
-		say_store(o, a->to);
+		plan_say_store(o, a->to);
 		break;
 	}
 }
 
 static void
-say_of_store(struct out *o, const struct plan_action *a)
+say_of_store(struct plan_text *o, const struct plan_action *a)
 {
 	switch ((int)a->kind) {
 	case PLAN_STORE_KILL:
@@ -272,11 +264,11 @@ say_of_store(struct out *o, const struct plan_action *a)
 		say_it(o, a->ms > 0 ? "slow" : "let", a->store, a->ms > 0 ?
 		    "" : " be as fast as before");
 		if (a->ms > 0)
-			say(o, " by %" PRId64 " ms", a->ms);
+			plan_say(o, " by %" PRId64 " ms", a->ms);
 		break;
 	case PLAN_STORE_ERROR:
 		say_it(o, "let", a->store, " answer ");
-		say(o, "%s to ", a->word);
+		plan_say(o, "%s to ", a->word);
 		say_which(o, a);
 		break;
 	case PLAN_STORE_OOM:
@@ -303,7 +295,7 @@ say_of_store(struct out *o, const struct plan_action *a)
 }
 
 static void
-say_disk(struct out *o, const struct plan_action *a)
+say_disk(struct plan_text *o, const struct plan_action *a)
 {
 	static const char *const what[] = {
 		[PLAN_DISK_POWER_LOSS] = "cut the power of ",
@@ -312,46 +304,46 @@ say_disk(struct out *o, const struct plan_action *a)
 		[PLAN_DISK_BUSY] = "keep locks of ",
 	};
 
-	say(o, "%s", a->ends ? "heal the disk of " : what[a->kind]);
+	plan_say(o, "%s", a->ends ? "heal the disk of " : what[a->kind]);
 	say_whose(o, a);
 }
 
 static void
-say_other(struct out *o, const struct plan_action *a)
+say_other(struct plan_text *o, const struct plan_action *a)
 {
 	switch ((int)a->kind) {
 	case PLAN_CLOCK_JUMP:
-		say(o, "set the clock of ");
+		plan_say(o, "set the clock of ");
 		say_whose(o, a);
-		say(o, " %s by %" PRId64 " ms", a->ms < 0 ? "back" : "forward",
-		    a->ms < 0 ? -a->ms : a->ms);
+		plan_say(o, " %s by %" PRId64 " ms", a->ms < 0 ? "back" :
+		    "forward", a->ms < 0 ? -a->ms : a->ms);
 		break;
 	case PLAN_CLOCK_RATE:
-		say(o, "let the clock of ");
+		plan_say(o, "let the clock of ");
 		say_whose(o, a);
-		say(o, " run %g times as fast", a->rate);
+		plan_say(o, " run %g times as fast", a->rate);
 		break;
 	case PLAN_CLIENT_GIVE_UP:
-		say(o, "%s gives up", a->client);
+		plan_say(o, "%s gives up", a->client);
 		break;
 	case PLAN_CLIENT_ABORT:
-		say(o, "%s aborts", a->client);
+		plan_say(o, "%s aborts", a->client);
 		break;
 	case PLAN_OPERATOR_RESOLVE:
 		if (strcmp(a->word, "forget") == 0)
-			say(o, "forget %s", a->key);
+			plan_say(o, "forget %s", a->key);
 		else
-			say(o, "resolve %s %s", a->key, a->word);
+			plan_say(o, "resolve %s %s", a->key, a->word);
 		if (a->gate >= 0) {
-			say(o, " by ");
-			say_gate(o, a->gate);
+			plan_say(o, " by ");
+			plan_say_gate(o, a->gate);
 		}
 		break;
 	}
 }
 
-static void
-say_action(struct out *o, const struct plan_action *a)
+void
+plan_say_action(struct plan_text *o, const struct plan_action *a)
 {
 	if (a->kind <= PLAN_PROC_FAIL)
 		say_proc(o, a);
@@ -368,62 +360,62 @@ say_action(struct out *o, const struct plan_action *a)
 /* --- when ----------------------------------------------------------------- */
 
 static void
-say_times(struct out *o, unsigned nth)
+say_times(struct plan_text *o, unsigned nth)
 {
 	if (nth <= 1)
 		return;
-	say(o, ", the ");
-	say_nth(o, nth);
-	say(o, " time");
+	plan_say(o, ", the ");
+	plan_say_nth(o, nth);
+	plan_say(o, " time");
 }
 
 /* gate: whose label need not be said. */
 static void
-say_trigger(struct out *o, const struct plan_trigger *t, int gate)
+say_trigger(struct plan_text *o, const struct plan_trigger *t, int gate)
 {
 	const char *what;
 	size_t i;
 
 	switch (t->kind) {
 	case PLAN_AT:
-		say(o, "%" PRId64 " ms", t->at_ms);
+		plan_say(o, "%" PRId64 " ms", t->at_ms);
 		return;
 	case PLAN_LABEL:
-		say(o, "%s", t->label);
+		plan_say(o, "%s", t->label);
 		if (t->key != NULL)
-			say(o, " of %s", t->key);
+			plan_say(o, " of %s", t->key);
 		if (t->gate != gate && t->gate != PLAN_ANY) {
-			say(o, " on ");
-			say_gate(o, t->gate);
+			plan_say(o, " on ");
+			plan_say_gate(o, t->gate);
 		}
 		break;
 	case PLAN_FRAME:
 		what = t->script != NULL ? t->script : t->cmd != NULL ?
 		    t->cmd : "a command";
-		say(o, "%s%s on ", t->reply ? "the reply to " : "", what);
-		say_link(o, t->gate, t->store);
+		plan_say(o, "%s%s on ", t->reply ? "the reply to " : "", what);
+		plan_say_link(o, t->gate, t->store);
 		break;
 	case PLAN_REPLY:
-		say(o, "an answer");
+		plan_say(o, "an answer");
 		if (t->class != NULL)
-			say(o, " of class %s", t->class);
+			plan_say(o, " of class %s", t->class);
 		if (t->client != NULL)
-			say(o, " to %s", t->client);
+			plan_say(o, " to %s", t->client);
 		break;
 	case PLAN_EFFECT:
-		say(o, "the effect");
+		plan_say(o, "the effect");
 		if (t->key != NULL)
-			say(o, " of %s", t->key);
+			plan_say(o, " of %s", t->key);
 		break;
 	case PLAN_ALL:
 	case PLAN_FIRST:
-		say(o, t->kind == PLAN_ALL ? "the last of (" :
+		plan_say(o, t->kind == PLAN_ALL ? "the last of (" :
 		    "the first of (");
 		for (i = 0; i < t->n; i++) {
-			say(o, "%s", i > 0 ? "; " : "");
+			plan_say(o, "%s", i > 0 ? "; " : "");
 			say_trigger(o, &t->of[i], gate);
 		}
-		say(o, ")");
+		plan_say(o, ")");
 		return;
 	}
 	say_times(o, t->nth);
@@ -433,7 +425,7 @@ const char *
 plan_trigger_text(const struct plan *p, const struct plan_trigger *t,
     char *out, size_t size)
 {
-	struct out o = { p, out, size, 0 };
+	struct plan_text o = { p, out, size, 0 };
 
 	say_trigger(&o, t, PLAN_NONE);
 	return out;
@@ -443,9 +435,9 @@ const char *
 plan_action_phrase(const struct plan *p, const struct plan_action *a,
     char *out, size_t size)
 {
-	struct out o = { p, out, size, 0 };
+	struct plan_text o = { p, out, size, 0 };
 
-	say_action(&o, a);
+	plan_say_action(&o, a);
 	return out;
 }
 
@@ -467,20 +459,21 @@ plan_action_text(const struct plan *p, const struct plan_action *a, char *out,
     size_t size)
 {
 	const struct plan_rule *rule = rule_of(p, a);
-	struct out o = { p, out, size, 0 };
+	struct plan_text o = { p, out, size, 0 };
 
-	say_action(&o, a);
+	plan_say_action(&o, a);
 	if (rule == NULL) {
-		say(&o, " at some moment");
+		plan_say(&o, " at some moment");
 		return out;
 	}
 	if (a->after_ms > 0 && rule->when.kind == PLAN_AT)
-		say(&o, " at %" PRId64 " ms", rule->when.at_ms + a->after_ms);
+		plan_say(&o, " at %" PRId64 " ms",
+		    rule->when.at_ms + a->after_ms);
 	else {
 		if (a->after_ms > 0)
-			say(&o, " %" PRId64 " ms after ", a->after_ms);
+			plan_say(&o, " %" PRId64 " ms after ", a->after_ms);
 		else
-			say(&o, " at ");
+			plan_say(&o, " at ");
 		say_trigger(&o, &rule->when, a->gate);
 	}
 	return out;
