@@ -356,7 +356,10 @@ void live_link_rule(struct live_gate *, const struct plan_action *,
 /* Is it one to that store, by what the plan says or by where it leads now? */
 bool live_link_fits(const struct live_gate *, int gate, int store);
 
-/* --- triggers (live_when.c) ----------------------------------------------- */
+/* --- triggers (live_when.c, live_label.c) --------------------------------- */
+
+#define LIVE_REFUSED "store.refused"	/* the label of a connection that an
+					   instance is refused */
 
 void live_rules_begin(struct live *);
 void live_rules_feed(struct live *, const struct live_event *);

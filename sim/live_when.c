@@ -4,8 +4,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define REFUSED "store.refused"	/* a connection of an instance */
-
 /* --- does it fit? --------------------------------------------------------- */
 
 static bool
@@ -292,7 +290,7 @@ live_rules_labels(const struct plan *plan, char *out, size_t size)
 
 	out[0] = '\0';
 	for (known = plan_labels(); *known != NULL; known++) {
-		wanted = strcmp(*known, REFUSED) == 0 && refuses(plan);
+		wanted = strcmp(*known, LIVE_REFUSED) == 0 && refuses(plan);
 		for (i = 0; i < plan->rules_n; i++)
 			labels_of(&plan->rules[i].when, *known, &wanted);
 		if (wanted || tells(plan, *known))
@@ -379,7 +377,7 @@ stop_turn(struct live *l, const struct live_stop *s)
 	};
 
 	add_label(l, s->gate, s->label, s->key, s->pid);
-	if (s->gate >= 0 && strcmp(s->label, REFUSED) == 0)
+	if (s->gate >= 0 && strcmp(s->label, LIVE_REFUSED) == 0)
 		l->cast->gates[s->gate].refused++;
 	live_rules_feed(l, &e);
 	if (strcmp(s->label, "effect.after") == 0) {
