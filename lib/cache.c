@@ -169,6 +169,15 @@ make_room(struct idem_cache *c, uint64_t size)
 		drop(c, c->oldest);
 }
 
+static void
+forget(struct idem_cache *c, const struct idem_digest *key)
+{
+	uint32_t entry = entry_of(c, key);
+
+	if (entry != NOWHERE)
+		drop(c, entry);
+}
+
 bool
 idem_cache_keep(struct idem_cache *c, const struct idem_cached *new)
 {
@@ -180,7 +189,7 @@ idem_cache_keep(struct idem_cache *c, const struct idem_cached *new)
 	    new->size > UINT32_MAX ||
 	    !match_of(&new->key, &new->fingerprint, &new->guard, &match))
 		return false;
-	idem_cache_forget(c, &new->key);
+	forget(c, &new->key);
 	make_room(c, new->size);
 	entry = c->free != NOWHERE ? c->free : c->touched++;
 	e = &c->entries[entry];
@@ -209,15 +218,6 @@ idem_cache_resize(struct idem_cache *c, uint64_t size_max)
 	c->size_max = size_max;
 	while (c->size > size_max)
 		drop(c, c->oldest);
-}
-
-void
-idem_cache_forget(struct idem_cache *c, const struct idem_digest *key)
-{
-	uint32_t entry = entry_of(c, key);
-
-	if (entry != NOWHERE)
-		drop(c, entry);
 }
 
 void

@@ -72,7 +72,6 @@ bool idem_cache_keep(struct idem_cache *, const struct idem_cached *);
 /* Room for more or less from now on; what is too much leaves at once. */
 void idem_cache_resize(struct idem_cache *, uint64_t size_max);
 
-void idem_cache_forget(struct idem_cache *, const struct idem_digest *key);
 void idem_cache_clear(struct idem_cache *);
 
 #endif
