@@ -209,16 +209,14 @@ spool_read_at(int fd, void *to, size_t len, uint64_t from)
 	return true;
 }
 
-void
-spool_copy(const struct spool *s, struct idem_buf *buf)
+static void
+copy_file(const struct spool *s, struct idem_buf *buf)
 {
 	uint8_t piece[PIECE];
-	uint64_t at = 0;
+	uint64_t at;
 	size_t len;
 
-	if (s->fd == -1)
-		idem_buf_append(buf, s->memory.at, s->memory.len);
-	for (; s->fd != -1 && at < s->len && idem_buf_ok(buf); at += len) {
+	for (at = 0; at < s->len && idem_buf_ok(buf); at += len) {
 		len = s->len - at < PIECE ? (size_t)(s->len - at) : PIECE;
 		if (spool_read_at(s->fd, piece, len, at))
 			idem_buf_append(buf, piece, len);
@@ -232,7 +230,7 @@ spool_whole(const struct spool *s, struct idem_buf *buf)
 {
 	if (s->fd == -1)
 		return idem_buf_bytes(&s->memory);
-	spool_copy(s, buf);
+	copy_file(s, buf);
 	return idem_buf_bytes(buf);
 }
 

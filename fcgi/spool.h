@@ -35,10 +35,8 @@ int spool_input(struct spool *);
 int spool_input_copy(const struct spool *);
 /* len bytes of a file from there on, all of them or false. */
 bool spool_read_at(int fd, void *at, size_t len, uint64_t from);
-/* Append all of it; errors stick in the buf. */
-void spool_copy(const struct spool *, struct idem_buf *);
 /* All of it: borrowed from the spool while it is in memory, else appended to an
-   empty buf, as above. */
+   empty buf, in which errors stick. */
 struct idem_bytes spool_whole(const struct spool *, struct idem_buf *);
 void spool_free(struct spool *);
 

@@ -44,18 +44,19 @@ goes(const struct idem_form_cut *cut, uint64_t i)
 static bool
 is_right(const struct spool *s, const struct idem_form_cut *cut, uint64_t len)
 {
-	struct idem_buf got = { 0 };
+	struct idem_buf buf = { 0 };
+	struct idem_bytes got = spool_whole(s, &buf);
+	const uint8_t *at = got.at;
 	uint64_t i;
 	size_t n = 0;
 	bool right;
 
-	spool_copy(s, &got);
-	right = idem_buf_ok(&got) && got.len == s->len;
+	right = idem_buf_ok(&buf) && got.len == s->len;
 	for (i = 0; i < len && right; i++)
 		if (!goes(cut, i))
-			right = n < got.len && got.at[n++] == byte_at(i);
+			right = n < got.len && at[n++] == byte_at(i);
 	right = right && n == got.len;
-	idem_buf_free(&got);
+	idem_buf_free(&buf);
 	return right;
 }
 
