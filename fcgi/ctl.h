@@ -74,8 +74,8 @@ struct ctl {
 };
 
 typedef int ctl_command(struct ctl *);
-ctl_command ctl_init, ctl_list, ctl_unknown, ctl_show, ctl_output, ctl_stats,
-    ctl_resolve, ctl_forget, ctl_token, ctl_doctor;
+ctl_command ctl_list, ctl_unknown, ctl_show, ctl_output, ctl_stats, ctl_resolve,
+    ctl_forget, ctl_token, ctl_doctor;
 
 /* Say "idemctl: COMMAND: why" on standard error; gives the status back. */
 int ctl_say(const struct ctl *, enum ctl_exit, const char *why, ...)
@@ -104,10 +104,8 @@ int ctl_conf(struct ctl *);
 int ctl_open(struct ctl *, bool read_only, bool both);
 /* Open c->folder, if it is there. */
 void ctl_open_folder(struct ctl *);
-/* One of them; *error is a sentence. */
+/* That one; *error is a sentence. */
 struct idem_store *ctl_open_ledger(struct ctl *, bool read_only, char *error,
-    size_t error_size);
-struct idem_store *ctl_open_redis(struct ctl *, char *error,
     size_t error_size);
 void ctl_close(struct ctl *);
 const char *ctl_kind_text(enum ctl_kind);

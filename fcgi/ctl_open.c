@@ -146,8 +146,8 @@ ctl_open_ledger(struct ctl *c, bool read_only, char *error, size_t error_size)
 	return idem_store_sqlite(&options, error, error_size);
 }
 
-struct idem_store *
-ctl_open_redis(struct ctl *c, char *error, size_t error_size)
+static struct idem_store *
+open_redis(struct ctl *c, char *error, size_t error_size)
 {
 	struct idem_redis_options client = c->conf->shared->client;
 	struct idem_store_redis_options options = {
@@ -180,7 +180,7 @@ open_one(struct ctl *c, enum ctl_kind kind, bool read_only)
 
 	store = kind == CTL_LEDGER ?
 	    ctl_open_ledger(c, read_only, error, sizeof error) :
-	    ctl_open_redis(c, error, sizeof error);
+	    open_redis(c, error, sizeof error);
 	if (store == NULL)
 		return ctl_say(c, CTL_FAILED, "%s", error);
 	c->stores[c->stores_len++] = (struct ctl_store){ kind, store };

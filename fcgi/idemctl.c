@@ -45,22 +45,6 @@ static const char help[] =
     "\n"
     "See idemctl(1).\n";
 
-static const struct {
-	const char *name;
-	ctl_command *run;
-} commands[] = {
-	{ "init", ctl_init },
-	{ "list", ctl_list },
-	{ "unknown", ctl_unknown },
-	{ "show", ctl_show },
-	{ "output", ctl_output },
-	{ "resolve", ctl_resolve },
-	{ "forget", ctl_forget },
-	{ "stats", ctl_stats },
-	{ "token", ctl_token },
-	{ "doctor", ctl_doctor },
-};
-
 void
 ctl_help(FILE *to)
 {
@@ -82,8 +66,8 @@ ctl_say(const struct ctl *c, enum ctl_exit status, const char *why, ...)
 	return (int)status;
 }
 
-int
-ctl_init(struct ctl *c)
+static int
+init(struct ctl *c)
 {
 	char error[500];
 	int status;
@@ -102,6 +86,22 @@ ctl_init(struct ctl *c)
 	printf("made %s\n", c->conf->ledger);
 	return CTL_DONE;
 }
+
+static const struct {
+	const char *name;
+	ctl_command *run;
+} commands[] = {
+	{ "init", init },
+	{ "list", ctl_list },
+	{ "unknown", ctl_unknown },
+	{ "show", ctl_show },
+	{ "output", ctl_output },
+	{ "resolve", ctl_resolve },
+	{ "forget", ctl_forget },
+	{ "stats", ctl_stats },
+	{ "token", ctl_token },
+	{ "doctor", ctl_doctor },
+};
 
 static int
 run(struct ctl *c)
