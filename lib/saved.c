@@ -34,15 +34,6 @@ write_lengths(struct idem_buf *out, const struct idem_saved *s)
 	idem_buf_u64(out, s->body.len);
 }
 
-void
-idem_saved_write(struct idem_buf *out, const struct idem_saved *s)
-{
-	write_lengths(out, s);
-	idem_buf_append(out, s->status.at, s->status.len);
-	idem_buf_append(out, s->lines.at, s->lines.len);
-	idem_buf_append(out, s->body.at, s->body.len);
-}
-
 static uint8_t *
 copy(uint8_t *to, struct idem_bytes from)
 {

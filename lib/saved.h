@@ -22,10 +22,7 @@ struct idem_saved {
 	struct idem_bytes body;		/* empty if not kept */
 };
 
-/* Append one; errors stick in the buf. */
-void idem_saved_write(struct idem_buf *, const struct idem_saved *);
-
-/* The same in a blob of just its size, without a copy beside it; NULL: out of
+/* One in a blob of just its size, without a copy beside it; NULL: out of
    memory. */
 struct idem_blob *idem_saved_blob(const struct idem_saved *);
 

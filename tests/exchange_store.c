@@ -35,12 +35,8 @@ world_saved(const char *body, bool kept)
 		.lines = idem_bytes_text("A: 1\r\n"),
 		.body = idem_bytes_text(kept ? body : "")
 	};
-	struct idem_buf b = { 0 };
-	struct idem_blob *blob;
+	struct idem_blob *blob = idem_saved_blob(&s);
 
-	idem_saved_write(&b, &s);
-	blob = idem_blob_new(idem_buf_bytes(&b));
-	idem_buf_free(&b);
 	if (blob == NULL)
 		bail_out("out of memory");
 	return blob;

@@ -269,23 +269,27 @@ test_saved(void)
 	struct idem_saved answer = {
 		.code = 200, .kept = true, .body = idem_bytes_text("placed")
 	};
-	struct idem_buf bytes = { 0 };
-	struct idem_blob *saved;
+	struct idem_blob *blob = idem_saved_blob(&answer), *saved;
+	struct idem_bytes bytes;
 
-	idem_saved_write(&bytes, &answer);
-	ok(of_saved(idem_buf_bytes(&bytes), &saved) == ANSWER_WHOLE &&
-	    idem_bytes_equal(idem_blob_bytes(saved), idem_buf_bytes(&bytes)),
+	if (blob == NULL)
+		bail_out("out of memory");
+	bytes = idem_blob_bytes(blob);
+	ok(of_saved(bytes, &saved) == ANSWER_WHOLE &&
+	    idem_bytes_equal(idem_blob_bytes(saved), bytes),
 	    "an answer that was saved already is taken as it is");
 	idem_blob_drop(saved);
 	bytes.len--;
-	ok(of_saved(idem_buf_bytes(&bytes), &saved) == ANSWER_NOT_WHOLE &&
-	    saved == NULL, "what is none is not whole");
-	idem_buf_clear(&bytes);
+	ok(of_saved(bytes, &saved) == ANSWER_NOT_WHOLE && saved == NULL,
+	    "what is none is not whole");
+	idem_blob_drop(blob);
 	answer.code = 503;
-	idem_saved_write(&bytes, &answer);
-	ok(of_saved(idem_buf_bytes(&bytes), &saved) == ANSWER_NOTHING,
+	blob = idem_saved_blob(&answer);
+	if (blob == NULL)
+		bail_out("out of memory");
+	ok(of_saved(idem_blob_bytes(blob), &saved) == ANSWER_NOTHING,
 	    "of one that says that nothing happened that counts");
-	idem_buf_free(&bytes);
+	idem_blob_drop(blob);
 }
 
 /* --- pages ---------------------------------------------------------------- */

@@ -142,16 +142,16 @@ add_output(const struct run *r, const struct idem_owner *owner, int file)
 		.lines = idem_bytes_text("Location: /o/1\r\n"),
 		.body = idem_bytes_text("made")
 	};
-	struct idem_buf saved = { .at = NULL };
+	struct idem_blob *saved = idem_saved_blob(&answer);
 	struct idem_bytes bytes = idem_bytes_text(r->output != NULL ?
 	    r->output : "");
 	struct idem_run_out out;
 	int failed;
 
-	if (r->saved) {
-		idem_saved_write(&saved, &answer);
-		bytes = idem_buf_bytes(&saved);
-	}
+	if (saved == NULL)
+		bail_out("out of memory");
+	if (r->saved)
+		bytes = idem_blob_bytes(saved);
 	idem_run_out_init(&out, owner);
 	if (r->status >= 0) {
 		failed = idem_run_out_end(&out, file, bytes, &trailer, 1);
@@ -159,7 +159,7 @@ add_output(const struct run *r, const struct idem_owner *owner, int file)
 		failed = idem_run_out_add(&out, file, bytes);
 		idem_run_out_free(&out);
 	}
-	idem_buf_free(&saved);
+	idem_blob_drop(saved);
 	if (failed != 0)
 		bail_out("no output of %s", r->key);
 }

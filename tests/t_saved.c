@@ -85,17 +85,20 @@ read_only_whole(struct idem_buf *b)
 	return !idem_saved_read(idem_buf_bytes(b), &s) && s.code == -1;
 }
 
-static void
-check_blob(const char *what, const struct idem_saved *s,
-    const struct idem_buf *b)
+/* A copy, to be changed. */
+static struct idem_buf
+written(const struct idem_saved *s)
 {
 	struct idem_blob *blob = idem_saved_blob(s);
+	struct idem_buf b = { 0 };
 
 	if (blob == NULL)
 		bail_out("out of memory");
-	is_bytes(blob->at, blob->len, b->at, b->len,
-	    "%s is the same in a blob", what);
+	idem_buf_append(&b, blob->at, blob->len);
 	idem_blob_drop(blob);
+	if (!idem_buf_ok(&b))
+		bail_out("out of memory");
+	return b;
 }
 
 static void
@@ -106,15 +109,13 @@ check_rows(void)
 	size_t i;
 
 	for (i = 0; i < sizeof answers / sizeof *answers; i++) {
-		b = (struct idem_buf){ 0 };
 		s = answer(i);
-		idem_saved_write(&b, &s);
-		ok(idem_buf_ok(&b) && b.len == HEAD_LEN + s.status.len +
-		    s.lines.len + s.body.len, "%s takes its parts and %d "
-		    "bytes", answers[i].what, HEAD_LEN);
+		b = written(&s);
+		ok(b.len == HEAD_LEN + s.status.len + s.lines.len +
+		    s.body.len, "%s takes its parts and %d bytes",
+		    answers[i].what, HEAD_LEN);
 		ok(idem_saved_read(idem_buf_bytes(&b), &r) && same(&r, &s),
 		    "%s is read as it was written [idem:D4]", answers[i].what);
-		check_blob(answers[i].what, &s, &b);
 		ok(read_only_whole(&b), "%s is read only whole",
 		    answers[i].what);
 		idem_buf_free(&b);
@@ -125,11 +126,10 @@ static void
 check_changes(void)
 {
 	struct idem_saved s = answer(0), r = { .code = -1 };
-	struct idem_buf b = { 0 };
+	struct idem_buf b = written(&s);
 	size_t i;
 	uint8_t was;
 
-	idem_saved_write(&b, &s);
 	for (i = 0; i < sizeof changes / sizeof *changes; i++) {
 		was = b.at[changes[i].at];
 		b.at[changes[i].at] = changes[i].value;
@@ -150,15 +150,10 @@ check_bytes(void)
 	    "\x01\x03\x01\x94\0\0\0\x0d\0\0\0\x0c\0\0\0\0\0\0\0\x05"
 	    "404 Not FoundA: 1\r\nB: 2\r\nhello";
 	struct idem_saved s = answer(0);
-	struct idem_buf b = { 0 };
+	struct idem_buf b = written(&s);
 
-	idem_saved_write(&b, &s);
 	is_bytes(b.at, b.len, packed, sizeof packed - 1,
 	    "version 1 is these bytes");
-	idem_buf_free(&b);
-	b.max = 30;
-	idem_saved_write(&b, &s);
-	ok(!idem_buf_ok(&b), "one that does not fit says so in the buf");
 	idem_buf_free(&b);
 }
 

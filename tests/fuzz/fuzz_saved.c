@@ -16,15 +16,15 @@ same(const struct idem_saved *a, const struct idem_saved *b)
 static void
 check_bytes(struct idem_bytes in)
 {
-	struct idem_buf b = { 0 };
+	struct idem_blob *b;
 	struct idem_saved s;
 
 	if (!idem_saved_read(in, &s))
 		return;
 	fuzz_must(s.code >= 200 && s.code <= 599);
-	idem_saved_write(&b, &s);
-	fuzz_must(idem_buf_ok(&b) && idem_bytes_equal(idem_buf_bytes(&b), in));
-	idem_buf_free(&b);
+	b = idem_saved_blob(&s);
+	fuzz_must(b != NULL && idem_bytes_equal(idem_blob_bytes(b), in));
+	idem_blob_drop(b);
 }
 
 static struct idem_bytes
@@ -43,7 +43,7 @@ check_answer(const uint8_t *at, size_t len)
 {
 	struct idem_bytes left = { at + 4, len - 4 };
 	struct idem_saved s = { 0 }, back;
-	struct idem_buf b = { 0 };
+	struct idem_blob *b;
 
 	s.code = 200 + at[0] % 400;
 	s.has_status = (at[1] & 1) != 0;
@@ -53,10 +53,10 @@ check_answer(const uint8_t *at, size_t len)
 	s.lines = first(&left, at[3]);
 	if (s.kept)
 		s.body = left;
-	idem_saved_write(&b, &s);
-	fuzz_must(idem_saved_read(idem_buf_bytes(&b), &back) &&
+	b = idem_saved_blob(&s);
+	fuzz_must(b != NULL && idem_saved_read(idem_blob_bytes(b), &back) &&
 	    same(&s, &back));
-	idem_buf_free(&b);
+	idem_blob_drop(b);
 }
 
 int
