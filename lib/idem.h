@@ -339,6 +339,4 @@ void idem_gate_hurry(struct idem_gate *);
 /* IDEM_POLICY_DEFAULT. */
 extern const struct idem_policy idem_policy_default;
 
-const char *idem_op_text(enum idem_op);
-
 #endif

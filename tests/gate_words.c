@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: ISC */
 #include "gate_words.h"
 
+#include "gate_op.h"
+
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -222,7 +224,7 @@ add_effect(FILE *f, const struct idem_effect *fx)
 	if (fx->op == IDEM_MARK_UNKNOWN)
 		fprintf(f, "mark");
 	else
-		fprintf(f, "%s%s", idem_op_text(fx->op),
+		fprintf(f, "%s%s", gate_op_text(fx->op),
 		    fx->for_key ? "-key" : "");
 	if (fx->op != IDEM_RUN && fx->op != IDEM_PROBE)
 		fprintf(f, "%s", where[fx->where]);

@@ -50,8 +50,6 @@ after_refusal(bool hurry)
 int
 main(void)
 {
-	enum idem_op op;
-	bool named = true;
 	size_t n = check_rows(gate_rows_before);
 
 	n += check_rows(gate_rows_after);
@@ -67,9 +65,6 @@ main(void)
 	is_int(offsetof(struct idem_gate, deadline_ms),
 	    offsetof(struct idem_gate, ended) + sizeof(bool),
 	    "a gate has no holes: it may be compared and hashed");
-	for (op = IDEM_ADMIT; op < IDEM_OPS; op++)
-		named = named && idem_op_text(op) != NULL;
-	ok(named, "every op has a name");
 	is_int(idem_policy_default.on_unknown, IDEM_BLOCK,
 	    "nobody runs an unknown key again unless it was asked for");
 	return done();

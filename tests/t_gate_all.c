@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: ISC */
 #include "idem.h"
 
+#include "gate_op.h"
 #include "gate_witness.h"
 #include "gate_world.h"
 #include "tap.h"
@@ -268,7 +269,7 @@ show_way(uint32_t to)
 		return;
 	show_way(walk.parent[to]);
 	note("  %s %d at +%lld, proof %d, attempt %u, kept %d",
-	    idem_op_text(ev->op), outcome(ev), (long long)ev->now_ms,
+	    gate_op_text(ev->op), outcome(ev), (long long)ev->now_ms,
 	    (int)ev->proof, ev->attempt, ev->kept);
 }
 
