@@ -7,7 +7,8 @@
 #include "problem.h"
 #include "shm.h"
 
-#define KEEPER_NAME "idem-keeper"	/* of its process: proc(5), comm; idemd(8) */
+/* Of its process: proc(5), comm; idemd(8). */
+#define KEEPER_NAME "idem-keeper"
 
 /*
  * The keeper: the small single-threaded process that starts programs, holds

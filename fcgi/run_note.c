@@ -22,8 +22,8 @@ complain(struct visit *v, const char *what)
 	lobby_key(&v->x.key, v->x.issued_only, key);
 	/* A file that is made misses nothing but its folder. */
 	log_line(&v->lobby->log, "key=%s note=%s error=\"%s\"", key, what,
-	    error == ENOENT && strcmp(what, "not-made") == 0 ? "the run folder is gone: restart idemd, which "
-	    "makes it again" : strerror(error));
+	    error == ENOENT && strcmp(what, "not-made") == 0 ? "the run folder "
+	    "is gone: restart idemd, which makes it again" : strerror(error));
 }
 
 /* --- what it says --------------------------------------------------------- */

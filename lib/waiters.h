@@ -66,8 +66,8 @@ uint32_t idem_waiters_find(const struct idem_waiters *,
 
 /*
  * LED, LED_MISMATCH or LED_WITHHELD: fingerprint first, then guard.  NOTHING in
- * place of the last two while it is not sure: the leader, who only asks yet, may
- * be the one that has the wrong request.
+ * place of the last two while it is not sure: the leader, who only asks yet,
+ * may be the one that has the wrong request.
  */
 enum idem_look idem_waiters_compare(const struct idem_waiters *,
     uint32_t flight, const struct idem_digest *fingerprint,

@@ -51,8 +51,8 @@ started_again(const struct check_view *v, const struct check_key *key,
 }
 
 /*
- * Before run i the operator has freed it, or its tombstone has ended: then nothing
- * is done again.  Attempts are counted on after his word.
+ * Before run i the operator has freed it, or its tombstone has ended: then
+ * nothing is done again.  Attempts are counted on after his word.
  */
 static bool
 begins_anew(const struct check_view *v, const struct check_key *key, size_t i,
@@ -98,9 +98,9 @@ once(const struct check_view *v, const struct check_key *key,
  * that was cut, or whose end could not be told (a fault that reaches the key, a
  * lease that ended, a program that ended by itself), and under retry no more
  * often than the policy's number; once more after each word of the operator's
- * but "done"; and a key whose tombstone has ended is a new one.  A run whose answer says
- * that the key is released may be followed by another, but not if both had an
- * effect.
+ * but "done"; and a key whose tombstone has ended is a new one.  A run whose
+ * answer says that the key is released may be followed by another, but not if
+ * both had an effect.
  *
  * Results of tries do not matter, `info` neither: the journal is counted.
  * Exercised by a key that was started and that more than one try asked for.

@@ -134,10 +134,10 @@ bool check_fault_freed(const struct check_view *, size_t key, int64_t from_ns,
     int64_t to_ns);
 
 /*
- * A time of a key's, in which something may have ended its claim, its run or the
- * words about it before their time (check_reach.c).  Its first run is the number
- * of one in the key's: what happened only to those before it, whose claims were
- * over by then, does not count.
+ * A time of a key's, in which something may have ended its claim, its run or
+ * the words about it before their time (check_reach.c).  Its first run is the
+ * number of one in the key's: what happened only to those before it, whose
+ * claims were over by then, does not count.
  */
 struct check_span {
 	const struct check_key *key;
@@ -146,13 +146,13 @@ struct check_span {
 };
 
 /*
- * A fault that was there at some moment of it.  None of a client or an operator;
- * of a process, a link or a disk if the key may have been that instance's, and a
- * kill not if what there was of it had not begun yet; of a store where that has
- * its claim, and a step of a store's clock if it is as long as a lease may last.
- * And before its first final answer from then on was read, or is known to have
- * been stored, unless the fault makes a store forget that, or the key has become
- * a new one since.  NULL: none.
+ * A fault that was there at some moment of it.  None of a client or an
+ * operator; of a process, a link or a disk if the key may have been that
+ * instance's, and a kill not if what there was of it had not begun yet; of a
+ * store where that has its claim, and a step of a store's clock if it is as
+ * long as a lease may last.  And before its first final answer from then on was
+ * read, or is known to have been stored, unless the fault makes a store forget
+ * that, or the key has become a new one since.  NULL: none.
  */
 const struct check_fault *check_fault_reached(const struct check_view *,
     const struct check_span *);

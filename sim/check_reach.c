@@ -21,7 +21,8 @@ was_asked(const struct check_key *key, const char *gate, int64_t by_ns)
 	return false;
 }
 
-/* Those it kills had begun; all others may strike what comes while they last. */
+/* Those it kills had begun; all others may strike what comes while they
+   last. */
 static int64_t
 strikes_till_ns(const struct check_fault *fault)
 {
@@ -32,7 +33,8 @@ strikes_till_ns(const struct check_fault *fault)
 /*
  * While its program runs it is that instance's key; before there was a run, or
  * after the operator's word on it, it may have been the key of any that was
- * asked for it.  A later run was claimed where it ran, and since the span began.
+ * asked for it.  A later run was claimed where it ran, and since the span
+ * began.
  */
 static bool
 may_have_owned(const struct check_view *v, const struct check_span *span,

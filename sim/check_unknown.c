@@ -146,22 +146,22 @@ find_unknown(const struct asking *q, struct check_finding *f)
  * unknown_honest (promise "honest"): who is told that nobody knows (409
  * unknown) is told so because of something that has happened to the key's last
  * run, between its claim and its completion: a fault that reaches it
- * (check_fault_reached), a lease that ended, no end of the run itself, a program
- * that was killed before its first line when its time was over; or the plan's
- * program is one that ends without a whole answer.
+ * (check_fault_reached), a lease that ended, no end of the run itself, a
+ * program that was killed before its first line when its time was over; or the
+ * plan's program is one that ends without a whole answer.
  *
  * So a fault that is over explains one run of a key, and one that lasts, of a
  * store, a link, a disk or a clock, each run that it meets.  Nothing is said of
  * how many keys it makes unknown: a kill does so to all that its instance had.
  * An arbiter that may have an older past, or of which there is more than one
- * (check_arbiter_forgets), may speak of an earlier run: there one fault explains
- * all that is said of its keys from then on.
+ * (check_arbiter_forgets), may speak of an earlier run: there one fault
+ * explains all that is said of its keys from then on.
  *
  * `info` is no such answer (502 and 504 are of the try that ran).  A claim may
- * come long before its run and leaves no trace in a ledger: the try that its run
- * names stands for it, and for a first one the key's first try, since others may
- * have had claims without a run before.  Exercised by an answer to a key that
- * was asked for before.
+ * come long before its run and leaves no trace in a ledger: the try that its
+ * run names stands for it, and for a first one the key's first try, since
+ * others may have had claims without a run before.  Exercised by an answer to a
+ * key that was asked for before.
  */
 void
 check_unknown_honest(const struct check_view *v, struct check_finding *f)

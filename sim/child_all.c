@@ -46,7 +46,8 @@ join(struct band *all, const struct band *b)
 			all->at[all->n++] = b->at[i];
 }
 
-/* All that are there now; and those that were: another may be born meanwhile. */
+/* All that are there now; and those that were: another may be born
+   meanwhile. */
 static void
 gather(struct band *b, const char *lane)
 {

@@ -64,7 +64,8 @@ child_stat(pid_t pid, struct child_stat *st)
 	slurp_text(path, text, sizeof text);
 	name = strchr(text, '(');
 	end = strrchr(text, ')');	/* its name may hold anything */
-	if (name == NULL || end == NULL || sscanf(end, ") %c %d %d %*d %*d %*d %*u %*u %*u %*u "
+	if (name == NULL || end == NULL ||
+	    sscanf(end, ") %c %d %d %*d %*d %*d %*u %*u %*u %*u "
 	    "%*u %*u %*u %*d %*d %*d %*d %*d %*d %llu", &st->state, &parent,
 	    &group, &st->started) != 4)
 		return false;

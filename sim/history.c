@@ -50,7 +50,8 @@ history_kind_find(const char *word, enum history_kind *out)
 static void
 make_room(struct history *h, size_t room)
 {
-	struct history_event *events = realloc(h->events, room * sizeof *events);
+	struct history_event *events = realloc(h->events,
+	    room * sizeof *events);
 
 	arena_must_have(events != NULL);
 	h->events = events;

@@ -71,12 +71,12 @@ struct history_stamp {	/* of a vector clock */
  *	gate, life, pid; p is the run's own lane.  "end" is written as a
  *	program's last deed, after all that it has to say, and not where it is
  *	cut or crashes.
- * lbl	p an instance, label, k, pid.  Those that the plan waits for; and where a
- *	ledger decides, as commands to it are not seen: "run.begin", it has got
- *	the key and is to run it, "complete.ok", "release.ok", "unknown.ok", the
- *	ledger has what has become of it.  Of one that was killed there may be
- *	none, and it is told of when the simulator comes to hear of it: reports
- *	show them, verdicts do not rest on them.
+ * lbl	p an instance, label, k, pid.  Those that the plan waits for; and where
+ *	a ledger decides, as commands to it are not seen: "run.begin", it has
+ *	got the key and is to run it, "complete.ok", "release.ok", "unknown.ok",
+ *	the ledger has what has become of it.  Of one that was killed there may
+ *	be none, and it is told of when the simulator comes to hear of it:
+ *	reports show them, verdicts do not rest on them.
  * fault	when it was seen to strike: fault (the action's id), p the lane
  *	that it strikes, what, label; gate: which instance, if one; k and
  *	script: key and word of operator.resolve; by_ms: of clock.jump.  cmd
@@ -286,12 +286,12 @@ int history_write(const struct history *, FILE *);
 int history_read(struct history *, FILE *, const char *name, char *wrong,
     size_t wrong_size);
 /*
- * Can a run have had it (history_odd.c)?  0: yes.  Else the number of the line of
- * a file in which it does not go with what stands before, and why: the head says
- * which arbiter and which policies there were, in their own words; each try is
- * sent once and then ends once at most; each run begins, commits and ends in this
- * order, once; faults are the head's.  What a verdict is about is then there as
- * often as it happened: of anything else none should be given.
+ * Can a run have had it (history_odd.c)?  0: yes.  Else the number of the line
+ * of a file in which it does not go with what stands before, and why: the head
+ * says which arbiter and which policies there were, in their own words; each
+ * try is sent once and then ends once at most; each run begins, commits and
+ * ends in this order, once; faults are the head's.  What a verdict is about is
+ * then there as often as it happened: of anything else none should be given.
  */
 size_t history_odd(const struct history *, char *why, size_t why_size);
 

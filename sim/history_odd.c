@@ -49,7 +49,8 @@ words_odd(struct odd *o)
 				break;
 		if (all[i].words[k] != NULL)
 			continue;
-		snprintf(o->why, o->why_size, "\"%s\" is %.40s; it is to be %s, "
+		snprintf(o->why, o->why_size,
+		    "\"%s\" is %.40s; it is to be %s, "
 		    "%s%s%s%s%s", all[i].name, all[i].is != NULL ? all[i].is :
 		    "not said", all[i].words[0], all[i].words[1],
 		    all[i].words[2] != NULL ? ", " : "",

@@ -10,13 +10,14 @@
 #include <unistd.h>
 
 /*
- * An instance is a master, which has lobbies and keepers, and these say by their
- * names what they are.  Another fork of it is not born yet, or becomes an alert's
- * command: no part.  All that runs another program is one, and so is what a
- * keeper has just made for it.
+ * An instance is a master, which has lobbies and keepers, and these say by
+ * their names what they are.  Another fork of it is not born yet, or becomes an
+ * alert's command: no part.  All that runs another program is one, and so is
+ * what a keeper has just made for it.
  *
- * The names are those of fcgi/lobby.h and fcgi/keeper.h, which are not for us to
- * include, and of idemd(8); t_sim_instance_part finds no part where they differ.
+ * The names are those of fcgi/lobby.h and fcgi/keeper.h, which are not for us
+ * to include, and of idemd(8); t_sim_instance_part finds no part where they
+ * differ.
  */
 #define LOBBY_NAME "idem-lobby"
 #define KEEPER_NAME "idem-keeper"

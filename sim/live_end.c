@@ -102,9 +102,9 @@ gates_rest(const struct live *l)
 }
 
 /*
- * Some answers never have a line (lighttpd's own), so that not all may come; but
- * as long as somebody has something to do, one may: he may be about to write it,
- * and be held up.
+ * Some answers never have a line (lighttpd's own), so that not all may come;
+ * but as long as somebody has something to do, one may: he may be about to
+ * write it, and be held up.
  */
 static void
 drain_lines(struct live *l, bool late)
@@ -119,7 +119,8 @@ drain_lines(struct live *l, bool late)
 	    (live_now_ms(l) < rests || !gates_rest(l))));
 }
 
-/* Where one that stays is held against the gate, one that is held up may end. */
+/* Where one that stays is held against the gate, one that is held up may
+   end. */
 static int64_t
 left_ms(const struct live *l)
 {

@@ -66,8 +66,8 @@ refuses(const struct plan *plan)
 	return false;
 }
 
-/* Whose key it is only the ledger knows, whose commands nobody sees: who has got
-   it from there, or has been told that it is written, tells so. */
+/* Whose key it is only the ledger knows, whose commands nobody sees: who has
+   got it from there, or has been told that it is written, tells so. */
 static bool
 tells(const struct plan *plan, const char *label)
 {

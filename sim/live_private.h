@@ -325,7 +325,8 @@ size_t live_keys_wanted(const struct plan *);
 /* The request of who asks for one: the endpoint, or the page with the form. */
 void live_token_ask(const struct load_try *, struct call *);
 /* The one that its answer has; NULL: none. */
-const char *live_token_got(struct live *, enum plan_source, const struct call *);
+const char *live_token_got(struct live *, enum plan_source,
+    const struct call *);
 /* The form, submitted. */
 void live_token_submit(struct live *, struct call *, const char *token);
 /* In its place; NULL, and it is cut: it is none, or cannot be made. */

@@ -139,7 +139,8 @@ said(struct sheet *s, const struct matrix_said *t)
 	for (r = 0; r < t->rows; r++) {
 		row = json_object();
 		put(s, row, "name", json_string(t->row[r].name));
-		put(s, row, "is", json_string(matrix_source_text(t->row[r].source)));
+		put(s, row, "is",
+		    json_string(matrix_source_text(t->row[r].source)));
 		one = json_object();
 		for (i = 0; i < t->columns; i++)
 			put(s, one, t->heads[i], json_string(

@@ -16,8 +16,8 @@
  * or, where nobody renews, until a lease after the last of them.  Commands to a
  * ledger are not in a history: there instances tell at the labels "run.begin",
  * when they have got a key and are to run it, and "complete.ok" and its like,
- * when it is written what has become of it.  Where they do not, it is the program
- * that tells, from its begin to its end.
+ * when it is written what has become of it.  Where they do not, it is the
+ * program that tells, from its begin to its end.
  */
 struct finding {
 	struct chart *c;
@@ -164,8 +164,8 @@ on_program(struct finding *f, const struct history_event *e)
 		end(f, e, CHART_LEASE_RAN);
 }
 
-/* It is heard of a little later than it was: then its program may have begun, and
-   who gave it back be told of after who has it now. */
+/* It is heard of a little later than it was: then its program may have begun,
+   and who gave it back be told of after who has it now. */
 static void
 on_label(struct finding *f, const struct history_event *e)
 {

@@ -131,8 +131,8 @@ await_word(int socket)
  *
  * Nobody is told when a process is born: one that was on its way while we
  * looked shows itself soon.  Looks are counted, as time goes by without one
- * where we do not get our turn.  Whoever outlasts one of child_kill_left's, which
- * is many looks and as many signals, is not to be killed at all.
+ * where we do not get our turn.  Whoever outlasts one of child_kill_left's,
+ * which is many looks and as many signals, is not to be killed at all.
  */
 static void
 end_all(unsigned calm_looks)

@@ -18,7 +18,8 @@ struct cases_world {
 	const char *arbiter;	/* "ledger" or "redis" */
 	bool cache;		/* Redis is the ledger's cache */
 	const char *const *redis;	/* options of its server */
-	unsigned workers, programs, lease_ms, grace_ms;	/* 0: 1, 8, 30000, 300 */
+	/* 0: 1, 8, 30000, 300 */
+	unsigned workers, programs, lease_ms, grace_ms;
 	unsigned redis_ms;	/* how long it may take to answer; 0: 10000 */
 	const char *route;	/* more of the route, "on_unknown = ..., " */
 	const char *program;	/* of the route */

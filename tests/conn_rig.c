@@ -289,7 +289,8 @@ peer_open(struct conn_rig *rig, struct peer *p, enum socket_kind kind)
 	if (kind == OVER_TCP) {
 		tcp_pair(fds);
 		keep_tcp(rig, fds);
-	} else if (socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, fds) == -1)
+	} else if (socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0,
+	    fds) == -1)
 		bail_out("no socket pair");
 	for (i = 0; i < 2; i++)
 		if (fcntl(fds[i], F_SETFL, O_NONBLOCK) == -1)

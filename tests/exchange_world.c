@@ -329,7 +329,8 @@ static const struct idem_ports ports = {
 	.look = look, .slot = slot, .run = run, .record = record,
 	.cache = cache, .probe = probe, .wait = wait, .reply = reply,
 	.renew_later = renew_later, .renew_stop = renew_stop,
-	.slot_unused = slot_unused, .store = store, .proof = proof, .note = noted,
+	.slot_unused = slot_unused, .store = store, .proof = proof,
+	.note = noted,
 	.ended = ended, .lost = lost, .trouble = trouble, .end = end, .now = now
 };
 

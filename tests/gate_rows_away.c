@@ -150,7 +150,8 @@ const struct gate_row gate_rows_away[] = {
 	  "keyed nothing got refused:no-space absent got refused:no-space "
 	  "over got won/1 finished stopped written sent done",
 	  "look@local slot claim claim:look slot:queued:30000 claim wait:10 "
-	  "slot claim run+renew:20000 complete - reply:fresh/stored cache@local end" },
+	  "slot claim run+renew:20000 complete - reply:fresh/stored "
+	  "cache@local end" },
 	{ "a store known to be away is not asked again", &ledger,
 	  "keyed nothing got away sent",
 	  "look@local slot claim reply:store-away:1 end" },

@@ -63,7 +63,8 @@ see_answer(const struct idem_gate *g, struct gate_witness *s,
 		break;
 	case IDEM_SAYS_REPLAYED:
 		must(s, s->saved_at_hand && fx->body == IDEM_BODY_SAVED &&
-		    !s->stand_in, "replayed is what the arbiter, or its cache, gave");
+		    !s->stand_in, "replayed is what the arbiter, or its cache, "
+		    "gave");
 		break;
 	case IDEM_SAYS_UNRECORDED:
 		must(s, !s->complete_written && s->ended_whole &&
@@ -264,7 +265,8 @@ see_main(const struct idem_gate *g, struct gate_witness *s,
 		    s->saved_at_hand || s->not_kept),
 		    "only what a store has is cached");
 		must(s, !s->stand_in && (!s->complete_written ||
-		    s->won_at == IDEM_AT_ARBITER), "what no arbiter permitted is not cached");
+		    s->won_at == IDEM_AT_ARBITER),
+		    "what no arbiter permitted is not cached");
 		must(s, fx->where == IDEM_AT_LOCAL || (g->policy.look_redis &&
 		    g->policy.arbiter == IDEM_ARBITER_LEDGER),
 		    "Redis is a cache only beside a ledger");

@@ -79,7 +79,8 @@ look(const struct worker *w)
 		.notes = notes(w->lobby),
 		.fds = entries(w->lobby, "fd"),
 		.keeper_fds = entries(w->keeper, "fd"),
-		.children = (long)(rig_children(w->keeper, children, CHILDREN_MAX) +
+		.children = (long)(rig_children(w->keeper, children,
+		    CHILDREN_MAX) +
 		    rig_children(w->lobby, children, CHILDREN_MAX)),
 		.kb = holds_status_kb(w->lobby, "RssAnon"),
 		.keeper_kb = holds_status_kb(w->keeper, "RssAnon")

@@ -91,7 +91,8 @@ void rig_start(struct rig *, struct rig_run *);
 void rig_wait(struct rig *, struct rig_run *);	/* ended, and all output */
 void rig_run(struct rig *, struct rig_run *);	/* start and wait */
 void rig_read_line(struct rig *, struct rig_run *);	/* it runs on */
-bool rig_try_line(struct rig *, struct rig_run *);	/* false: it has ended */
+/* false: it has ended */
+bool rig_try_line(struct rig *, struct rig_run *);
 /* One that says a line once its limit may come: as often as it takes. */
 void rig_run_to_limit(struct rig *, struct rig_run *, uint32_t limit_ms);
 void rig_settle(struct rig *, struct rig_run *);	/* its last word: */

@@ -242,7 +242,8 @@ spawn(struct rig *rig, const char *const *options)
 		argv[n++] = ledger;
 		argv[n++] = "--create";
 	}
-	for (; *options != NULL && n < sizeof argv / sizeof *argv - 1; options++)
+	for (; *options != NULL && n < sizeof argv / sizeof *argv - 1;
+	    options++)
 		argv[n++] = *options;
 	argv[n] = NULL;
 

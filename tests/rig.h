@@ -31,7 +31,7 @@
 
 struct rig {
 	/* Set between rig_open and rig_start, if at all. */
-	bool tcp;		/* listen on 127.0.0.1, a port of ours, instead */
+	bool tcp;		/* listen on 127.0.0.1, a port of ours */
 	bool bare;		/* give no ledger: the options say it all */
 	int64_t request_ms;	/* for one request to be answered; 30,000 */
 
@@ -59,7 +59,8 @@ void rig_end(struct rig *);
 /* The path of a file in the folder; good until the fourth call after. */
 const char *rig_at(struct rig *, const char *name);
 void rig_file(struct rig *, const char *name, const char *text);
-void rig_program(struct rig *, const char *name, const char *text);	/* 0755 */
+/* Mode 0755. */
+void rig_program(struct rig *, const char *name, const char *text);
 void rig_order(struct rig *);	/* $ORDER, or tests/order, as "order" */
 
 /* All of a file, NUL at its end; NULL: cannot.  The caller frees it. */
@@ -68,7 +69,8 @@ char *rig_slurp(struct rig *, const char *name);
    it is not there. */
 long rig_lines(struct rig *, const char *name, const char *line);
 /* Until it has that many; false after wait_ms. */
-bool rig_await_lines(struct rig *, const char *name, long lines, int64_t wait_ms);
+bool rig_await_lines(struct rig *, const char *name, long lines,
+    int64_t wait_ms);
 
 int64_t rig_now_ms(void);	/* monotonic */
 

@@ -26,17 +26,19 @@
  *	L ledger k1 absent
  *	a expired k1			a lease, beside its run
  *	g1 log two-runs k1		or unprotected
- *	g1 note | - stall | - oom | g1 leak | a exit SIGKILL | g1 exit SIGKILL wanted
+ *	g1 note | - stall | - oom | g1 leak
+ *	a exit SIGKILL | g1 exit SIGKILL wanted
  *	cut				the history has no end
  *
  * "@500" before a lane: at 500 ms; else 1 ms after the event before.  Events
  * are numbered from 1 as they stand, where times do not go back.
  *
  * head: words such as retry=3 (on_unknown and its number), probe, lease=1000
- * grace= wait= limit= keep= once= probe_ms= mode=model arbiter=redis outage=pass
- * gates=2 own=1
- * apart (a ledger each) front fails external business runs=1 runs+lease_expiry=1
- * ops= queue= goodput= p99= holds=at_most_once relaxed= violates=
+ * grace= wait= limit= keep= once= probe_ms= mode=model arbiter=redis
+ * outage=pass gates=2 own=1
+ * apart (a ledger each) front fails external business runs=1
+ * runs+lease_expiry=1 ops= queue= goodput= p99= holds=at_most_once relaxed=
+ * violates=
  * blames=client, and for each fault of the plan fault=proc.kill (maybe=,
  * heals=); fired_any, fired_none.
  */

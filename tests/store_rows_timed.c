@@ -4,7 +4,8 @@
 /* Of times: what is swept, what a clock that is set does, tokens. */
 const struct store_row store_rows_timed[] = {
 	/* SWEEP */
-	{ "a key that ends with its answer is nobody's after it, but not before",
+	{ "a key that ends with its answer is nobody's after it, but not "
+	  "before",
 	  false,
 	  "claim k1 o1 f1 g1 anew -> won 1\n"
 	  "complete k1 o1 1 A keep=1000 tombstone=5000 -> written\n"

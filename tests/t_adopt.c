@@ -443,7 +443,8 @@ test_renamed(void)
 	ok(await_logged("state=unknown source=sweep"),
 	    "redis: the next one, which calls the server by another name, does "
 	    "not leave it in progress");
-	ok(comes_to("/redis", "replayed"), "redis: and who asks gets its answer");
+	ok(comes_to("/redis", "replayed"),
+	    "redis: and who asks gets its answer");
 	once("/redis");
 	rig_end(&rig);
 }

@@ -33,8 +33,9 @@ check(const char *workers, const char *at_once)
 	char key[16];
 
 	rig_open(&rig);
-	rig_program(&rig, "p", "#!/bin/sh\n: >runs.$$\nls runs.* | wc -l >>seen\n"
-	    "sleep 0.1\nrm runs.$$\nprintf 'Content-Type: a/b\\n\\nok'\n");
+	rig_program(&rig, "p", "#!/bin/sh\n: >runs.$$\nls runs.* | wc -l "
+	    ">>seen\nsleep 0.1\nrm runs.$$\nprintf 'Content-Type: "
+	    "a/b\\n\\nok'\n");
 	ask_start(&rig, (const char *[]){ "--workers", workers, "-c", at_once,
 	    "--", rig_at(&rig, "p"), NULL });
 	for (i = 0; i < ASKED; i++) {

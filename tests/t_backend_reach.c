@@ -295,7 +295,8 @@ test_silent(void)
 	back_close(&b);
 }
 
-/* The loop has stood still: what came meanwhile is looked at before the time. */
+/* The loop has stood still: what came meanwhile is looked at before the
+   time. */
 static void
 test_late(void)
 {

@@ -35,8 +35,8 @@ test_append(void)
 	idem_buf_free(&b);
 	ok(b.at == NULL, "free of an empty buf does nothing");
 	idem_buf_append(&b, bytes, 1000);
-	is_int((long long)b.size, 1000, "a long first append takes as much room "
-	    "as it needs");
+	is_int((long long)b.size, 1000,
+	    "a long first append takes as much room as it needs");
 	idem_buf_u8(&b, 1);
 	ok(b.size >= 2000 && b.at[0] == 7, "and the next one twice that");
 	idem_buf_free(&b);

@@ -185,7 +185,8 @@ stop_twice(void)
 	await_refusal(&rig);
 	kill(rig.pid, SIGTERM);
 	status = await_end(&rig);
-	ok(status != -1 && WIFEXITED(status) && rig_now_ms() - begun_ms < SOON_MS,
+	ok(status != -1 && WIFEXITED(status) &&
+	    rig_now_ms() - begun_ms < SOON_MS,
 	    "told twice, idemd ends at once [cgi:C58]");
 	ok(await_gone((pid_t)number_in(&rig, "pid")),
 	    "and its program with it [cgi:C58]");

@@ -70,8 +70,8 @@ static const struct row {
 	  1 },
 	{ "setnx", S RUN A_REDIS "lease = \"9s\", limit = \"9s\", scheme = "
 	  "\"setnx\"," P,
-	  { "route at c:2: scheme is setnx", "a lost reply", "outlives its lease" },
-	  1 },
+	  { "route at c:2: scheme is setnx", "a lost reply",
+	  "outlives its lease" }, 1 },
 	{ "a lease below the limit where none is renewed [idem:A5]",
 	  S RUN A_REDIS "lease = \"9s\", limit = \"10s\", scheme = "
 	  "\"setnx\"," P, { "which renews no lease", "as long as the limit" },

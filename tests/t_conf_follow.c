@@ -162,7 +162,8 @@ static const struct row {
 	{ "other methods", A P, A "methods = { \"POST\" }," P,
 	  "lacks a method", NULL, false },
 	{ "a method more", A P,
-	  A "methods = { \"PUT\", \"PATCH\", \"POST\" }," P, NULL, NULL, false },
+	  A "methods = { \"PUT\", \"PATCH\", \"POST\" }," P, NULL, NULL,
+	  false },
 	{ "a method more, which was another route's",
 	  A P ALL "methods = \"PUT\", fingerprint = { \"body\" }," P,
 	  A "methods = { \"POST\", \"PATCH\", \"PUT\" }," P

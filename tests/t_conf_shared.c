@@ -111,7 +111,8 @@ static const struct row {
 	{ "an outage: reject", S R "arbiter = \"redis\", on_outage = "
 	  "\"reject\"," P, { "outage=0 look=00 " } },
 	{ "tokens", S T R "arbiter = \"token\"," P,
-	  { "[token scheme=0 outage=0 look=00 claim=300 call=250 form=- key=2] " } },
+	  { "[token scheme=0 outage=0 look=00 claim=300 call=250 form=- "
+	    "key=2] " } },
 	{ "a form's token", S T R "arbiter = \"token\", form_token = true," P,
 	  { "form=idem_token key=2+idem_token] " } },
 	{ "a form's token by name", S T R "arbiter = \"token\", key = header "

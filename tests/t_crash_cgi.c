@@ -22,7 +22,7 @@
  */
 #define AT_ONCE 6
 #define REACH_MS 60000		/* to come to the point */
-#define END_MS 25000		/* before a lease is over, which tells nothing */
+#define END_MS 25000	/* before a lease is over, which tells nothing */
 #define PAUSE_MS 50
 #define KEY "crash"
 
@@ -48,7 +48,7 @@ static const struct point {
 	const char *label;
 	enum program program;
 	const char *may[WHOS];
-	const char *then;	/* also where the next call is killed; or NULL */
+	const char *then;	/* also where the next call is killed; NULL */
 	bool orphan;		/* the lobby is killed before the point */
 	bool ledger;		/* only there */
 } points[] = {

@@ -47,7 +47,7 @@ struct one {
 
 struct worker {
 	pid_t lobby;
-	long cpu_ms[3];		/* before they come, when all have, at the end */
+	long cpu_ms[3];	/* before they come, when all have, at the end */
 	long before_kb, height_kb, threads_before, threads;
 	uint32_t waited;	/* answered after waiting, by the log */
 	int64_t last_ms;	/* after the run's end, by the log */

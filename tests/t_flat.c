@@ -49,7 +49,8 @@ check_same(const struct holds *before, const struct holds *after,
 	    "and the keeper [cgi:C60]");
 	is_int(after->children, before->children,
 	    "and they have as many children [cgi:C60]");
-	note("anonymous: lobby %ld kB before, %ld kB after; keeper %ld kB, %ld kB",
+	note("anonymous: lobby %ld kB before, %ld kB after; keeper %ld kB, "
+	    "%ld kB",
 	    before->kb, after->kb, before->keeper_kb, after->keeper_kb);
 	if (rig_watch_sanitized) {
 		skip("a sanitizer's memory is not ours", "memory is flat");

@@ -158,8 +158,8 @@ download(struct world *w)
 	int fd;
 
 	snprintf(program, sizeof program, "#!/bin/sh\n"
-	    "printf 'Status: 200 OK\\r\\nContent-Type: text/plain\\r\\n\\r\\n'\n"
-	    "head -c %lld /dev/zero\n", w->body);
+	    "printf 'Status: 200 OK\\r\\nContent-Type: "
+	    "text/plain\\r\\n\\r\\n'\nhead -c %lld /dev/zero\n", w->body);
 	rig_program(w->rig, "program", program);
 	fd = begin(w, "/down", 0);
 	send_zeroes(fd, 0);

@@ -229,7 +229,8 @@ never_read(struct hostile *h)
 	    "%u programs run whose answers nobody reads", STREAMS);
 	request = post(h, "big", "big");
 	h->keyed = submit(h, &request, SIZE_MAX);
-	ok(rig_watch_await(&h->rig, SHM_STORED, 2, WAIT_MS), "the answer with a key is kept in "
+	ok(rig_watch_await(&h->rig, SHM_STORED, 2, WAIT_MS),
+	    "the answer with a key is kept in "
 	    "mind although nobody reads it");
 }
 
@@ -396,7 +397,10 @@ is_closed_after(struct hostile *h, struct idem_bytes say, size_t *bytes)
 static void
 check_nonsense(struct hostile *h)
 {
-	static const struct { const char *what; struct idem_bytes says; } rows[] = {
+	static const struct {
+		const char *what;
+		struct idem_bytes says;
+	} rows[] = {
 #define BYTES(text) { text, sizeof text - 1 }
 		{ "garbage", BYTES("\377\376\375\374garbage, and more of it") },
 		{ "HTTP", BYTES("GET / HTTP/1.1\r\nHost: localhost\r\n\r\n") },

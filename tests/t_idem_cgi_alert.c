@@ -246,7 +246,8 @@ test_keys(const char *command)
 static void
 test_bad(const char *command)
 {
-	ok(ends(lobby(NULL, 1, 1), WAIT_MS), "without a command nobody is told");
+	ok(ends(lobby(NULL, 1, 1), WAIT_MS),
+	    "without a command nobody is told");
 	ok(ends_soon("/none/such", 1, ""), "one that is not there ends");
 	ok(ends_soon(command, 40, "half a record"), "behind half a record of a "
 	    "dead one");

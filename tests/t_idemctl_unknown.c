@@ -378,8 +378,8 @@ test_show(void)
 	    "show %s", hex("k6"));
 	ctl_run_is(0, "that of its owner is of another run", "a note of "
 	    "another key says nothing", "show %s", hex("k17"));
-	ctl_run_is(0, "run       silent", "of one that lapsed that it is silent",
-	    "show %s", hex("k7"));
+	ctl_run_is(0, "run       silent",
+	    "of one that lapsed that it is silent", "show %s", hex("k7"));
 }
 
 /* --- output --------------------------------------------------------------- */
@@ -462,7 +462,7 @@ test_resolve(void)
 	ok(!is_gone("o1"), "its file is for who holds it");
 }
 
-#define LETS_GO_MS 200		/* less than idemctl looks again and again for */
+#define LETS_GO_MS 200	/* less than idemctl looks again and again for */
 #define TRIES 10
 
 /* A process that holds the run's lock, which it has from us, until a moment
@@ -529,8 +529,8 @@ test_quick(void)
 
 	while (tries < TRIES && !is_resolved_quickly(20 + tries))
 		tries++;
-	ok(tries < TRIES, "what is unknown can be resolved though its keeper has "
-	    "yet to let go of it");
+	ok(tries < TRIES, "what is unknown can be resolved though its keeper "
+	    "has yet to let go of it");
 }
 
 /* --- none ----------------------------------------------------------------- */

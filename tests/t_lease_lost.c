@@ -188,8 +188,8 @@ cut_off(struct world *w)
 	await_second(w, "200 stored", &second);
 	again_ms = rig_now_ms() - begun_ms;
 	/* From the last renewal on, which was a third of a lease before. */
-	ok(again_ms > w->limit_ms, "%s: after %lld ms, when the first run is over "
-	    "for sure [idem:A12 idem:CR-8]", w->text, (long long)again_ms);
+	ok(again_ms > w->limit_ms, "%s: after %lld ms, when the first run is "
+	    "over for sure [idem:A12 idem:CR-8]", w->text, (long long)again_ms);
 	is_int(starts(&w->rig[0]), 2, "%s: there are two runs [idem:A12]",
 	    w->text);
 	relay_mend(&w->relay);

@@ -167,7 +167,8 @@ static const struct row {
 	  "(mode is 't'); a text is a text" },
 
 	/* --- how it is told --- */
-	{ "no Lua", "local x = {\n1 2 }", "one:2: '}' expected (to close '{' at "
+	{ "no Lua", "local x = {\n1 2 }",
+	  "one:2: '}' expected (to close '{' at "
 	  "line 1) near '2'; is a comma missing before it?" },
 	{ "an error", "\nerror('so\nnot')", "one:2: unfinished" },
 	{ "one of two lines", "\nerror('so\\nnot')", "one:2: so?not" },

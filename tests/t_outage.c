@@ -65,7 +65,8 @@ test_away(void)
 	row("/ledger", "l1", "201 stored", "a ledger's keys know no Redis");
 
 	row("/memory", "m1", "201 unprotected", "the host's memory permits");
-	row("/memory", "m1", "201 unprotected", "and what it has is sent again");
+	row("/memory", "m1", "201 unprotected",
+	    "and what it has is sent again");
 	row("/memory", "m1", "201 unprotected", "by whatever worker");
 	is_int(started("/memory", "m1"), 1, "so it was started once");
 

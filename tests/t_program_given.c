@@ -24,7 +24,8 @@ static const char *const sent[] = {
 	"PATH_INFO=/a b", "PATH_TRANSLATED=/srv/a b",
 	"HTTP_QUOTE='\"$(id)`id`\\",
 	/* and these not */
-	"HTTP_TWICE=first", "HTTP_TWICE=second", "HTTP_PROXY=http://evil/", "LD_PRELOAD=/tmp/x.so",
+	"HTTP_TWICE=first", "HTTP_TWICE=second", "HTTP_PROXY=http://evil/",
+	"LD_PRELOAD=/tmp/x.so",
 	"LD_LIBRARY_PATH=/tmp", "BASH_ENV=/tmp/x", "ENV=/tmp/x", "IFS=x",
 	"PERL5OPT=-Mx", "PYTHONPATH=/tmp", "PATH=/tmp", "HOME=/tmp",
 	"IDEMPOTENCY_KEY=forged", "IDEMPOTENCY_ATTEMPT=7",

@@ -247,7 +247,7 @@ closes_early(struct rig *rig)
 	is_int(starts(rig) - before, n, "each was started once");
 }
 
-/* --- a small body, a pipe; a larger one, a file ---------------------------- */
+/* --- a small body, a pipe; a larger one, a file --------------------------- */
 
 static void
 sizes(struct rig *rig)

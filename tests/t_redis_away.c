@@ -300,7 +300,8 @@ add_one(struct redis_ask *a, struct tally *t)
 		.deadline_ms = one->deadline_ms, .done = added, .arg = one });
 }
 
-/* Many short ones: what is overdue when one of them begins is answered in it. */
+/* Many short ones: what is overdue when one of them begins is answered in
+   it. */
 static void
 turns(struct redis_ask *a, struct tally *t, int64_t limit_ms)
 {

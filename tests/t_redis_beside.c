@@ -131,7 +131,8 @@ static void
 test_forgets(void)
 {
 	redis_rig_say(&redis, "FLUSHALL", NULL);
-	send_key(&rig, "a1", "201 replayed", "after a flush the ledger answers");
+	send_key(&rig, "a1", "201 replayed",
+	    "after a flush the ledger answers");
 	await_cached("order 1");
 	redis_rig_say(&redis, "CONFIG", "SET", "maxmemory", "1", NULL);
 	send_key(&rig, "a2", "201 stored", "a full one changes nothing");

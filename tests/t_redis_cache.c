@@ -474,7 +474,8 @@ test_owner(void)
 	is(redis_rig_say(&server, "GET", "idem:ledger", NULL),
 	    "0100000000000000", "and takes nothing over");
 	put(&first, "k1", "A", 60000, 0);
-	is(look(&first, "k1", "f1", "g1", 0), "completed A", "what the one has");
+	is(look(&first, "k1", "f1", "g1", 0), "completed A",
+	    "what the one has");
 	is(look(&foreign, "k1", "f1", "g1", 0), "nothing",
 	    "the other does not see");
 	redis_rig_say(&server, "SET", "idem:ledger", "0200000000000000",

@@ -203,7 +203,8 @@ fields(struct rig *rig)
 	is(rig_field(&answer, "idempotency-status"), "stored",
 	    "a field is found whatever its case");
 	is(rig_field(&answer, "X-Twice"), "a", "the first of two is given");
-	is(rig_field(&answer, "X-None"), "", "a field that is not there is \"\"");
+	is(rig_field(&answer, "X-None"), "",
+	    "a field that is not there is \"\"");
 	is_int(answer.app_status, 3, "the application's status is kept");
 	is_bytes(answer.err.at, answer.err.len, "grumble", 7,
 	    "standard error is apart");
@@ -305,7 +306,8 @@ many_refused(struct rig *rig)
 }
 
 static enum rig_next
-endless_next(void *arg, int64_t now_ms, struct rig_request *request, void **user)
+endless_next(void *arg, int64_t now_ms, struct rig_request *request,
+    void **user)
 {
 	(void)arg;
 	(void)now_ms;
@@ -426,7 +428,8 @@ main(int argc, char **argv)
 	rig_open(&rig);
 	files(&rig);
 	is_int(rig_start(&rig, no_options), 0, "a daemon is started");
-	is_int(rig_lines(&rig, "log", "--create"), 1, "with a ledger to create");
+	is_int(rig_lines(&rig, "log", "--create"), 1,
+	    "with a ledger to create");
 	one_request(&rig);
 	fields(&rig);
 	in_pieces(&rig);

@@ -234,7 +234,8 @@ static const struct {
 	  "blanks and the case of names do not count", true },
 	{ "X: y\r\n\r\nhi", "X: y\r\nDate: now\r\nServer: a\r\n"
 	  "Connection: b\r\nKeep-Alive: c\r\nTransfer-Encoding: identity\r\n"
-	  "Content-Length: 2\r\n\r\nhi", "what a front says does not count", true },
+	  "Content-Length: 2\r\n\r\nhi", "what a front says does not count",
+	  true },
 	{ "X: y\r\nIdempotency-Status: stored\r\nIdempotency-Keep: 3\r\n\r\nhi",
 	  "X: y\r\nIdempotency-Status: replayed\r\nIdempotent-Replayed: true"
 	  "\r\n\r\nhi", "what idem says does not count", true },

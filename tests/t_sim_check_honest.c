@@ -12,8 +12,8 @@
 #define RAN "c1 inv a1 k1 f=x | h1 begin e1 k1 a1 | h1 commit e1 | " \
 	"h1 end e1 | "			/* events 1 to 4 */
 
-/* Events 1 to 4: cut, and the instance stays away; 5: the operator's word.  TOLD:
-   it comes back, and somebody was told; 8. */
+/* Events 1 to 4: cut, and the instance stays away; 5: the operator's word.
+   TOLD: it comes back, and somebody was told; 8. */
 #define CUT "c1 inv a1 k1 >g1 | h1 begin e1 k1 a1 on=g1 | " \
 	"g1 fault proc.kill | c1 ret a1 info how=cut | "
 #define AWAY CUT "- fault operator.resolve k1 | c5 inv a5 k1 >g2 | " \

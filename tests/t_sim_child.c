@@ -169,7 +169,8 @@ test_descriptors(void)
 		bail_out("pipe: %s", strerror(errno));
 	child_rig_start(loop, &h, "t1", "descriptors", &spec);
 	child_rig_ended(loop, &h);
-	is(h.text, "0\n1\n2\nEND", "it has 0, 1 and 2 and nothing else of ours");
+	is(h.text, "0\n1\n2\nEND",
+	    "it has 0, 1 and 2 and nothing else of ours");
 	child_forget(&h.child);
 
 	spec.pass = ends[1];
@@ -244,8 +245,8 @@ test_without_pidfd(void)
 	close(fd);
 	tight.rlim_cur = (rlim_t)fd + 1;
 	setrlimit(RLIMIT_NOFILE, &tight);
-	ok(child_rig_start(loop, &h, "t1", "text", &spec) == -1 && errno == EMFILE,
-	    "without descriptors it is refused");
+	ok(child_rig_start(loop, &h, "t1", "text", &spec) == -1 &&
+	    errno == EMFILE, "without descriptors it is refused");
 	tight.rlim_cur = (rlim_t)fd + 2;
 	setrlimit(RLIMIT_NOFILE, &tight);
 	child_rig_start(loop, &h, "t1", "text", &spec);
@@ -284,7 +285,8 @@ test_group(void)
 	child_signal(&h.child, SIGKILL);
 	ok(child_await_state(pid, "Z") && state(pid) == 'Z',
 	    "and that it dies");
-	ok(!child_await_state(pid, "T"), "but nothing else of one that is dead");
+	ok(!child_await_state(pid, "T"),
+	    "but nothing else of one that is dead");
 	child_forget(&h.child);
 	ok(h.child.pid == 0 && state(pid) == '-',
 	    "one that is forgotten is killed and reaped");

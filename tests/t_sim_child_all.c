@@ -318,7 +318,8 @@ test_many(void)
 	clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &b);
 	ms = (double)(b.tv_sec - a.tv_sec) * 1e3 +
 	    (double)(b.tv_nsec - a.tv_nsec) / 1e6;
-	note("a look with %d more processes: %.2f ms of the processor", MANY, ms);
+	note("a look with %d more processes: %.2f ms of the processor", MANY,
+	    ms);
 	ok(n == MANY && ms < 100, "many are found in no time");
 	is_int((long long)child_kill_all("m"), MANY, "and killed");
 	for (i = 0; i < MANY; i++)

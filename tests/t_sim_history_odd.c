@@ -44,7 +44,8 @@ static const struct {
 	  "which try it is" },
 	{ "a run that begins twice", NULL, RUN "h1 begin e1 k1 a1", 4,
 	  "the run e1 begins twice" },
-	{ "a run that ends before it begins", NULL, "c1 inv a1 k1 | h1 end e1 | "
+	{ "a run that ends before it begins", NULL,
+	  "c1 inv a1 k1 | h1 end e1 | "
 	  "h1 begin e1 k1 a1", 3, "the run e1 goes on, and has not begun" },
 	{ "a run that commits twice", NULL, RUN "h1 commit e1 | h1 commit e1",
 	  5, "the run e1 commits twice" },
@@ -103,8 +104,8 @@ main(void)
 		story_tell(&h, rows[i].head, rows[i].story);
 		line = history_odd(&h, why, sizeof why);
 		if (!ok(line == rows[i].line && strcmp(why, rows[i].why) == 0,
-		    "%s is %s", rows[i].what, rows[i].line == 0 ? "nothing odd" :
-		    "told, by its line"))
+		    "%s is %s", rows[i].what,
+		    rows[i].line == 0 ? "nothing odd" : "told, by its line"))
 			note("%zu: %s", line, why);
 		history_free(&h);
 	}

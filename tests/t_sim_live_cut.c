@@ -198,7 +198,8 @@ static const struct cut {
 	    "sim.on(sim.label('g1', 'effect.after', { key = 'k' }), "
 	    "sim.proc.kill('g1'))",
 	    "holds = { 'at_most_once' }", 600, QUIET }, NO_DESCRIPTORS,
-	  CUT_SHORT "idemsim could not take a connection: Too many open files" },
+	  CUT_SHORT "idemsim could not take a connection: Too many open "
+	  "files" },
 	{ { "an interrupt while a program runs", LEDGER, ONE, "", SAFE, 600,
 	    QUIET }, INTERRUPT,
 	  CUT_SHORT "it was interrupted" },
@@ -328,8 +329,9 @@ what_operators_are_refused(void)
 {
 	static const struct live_rig_plan plan = {
 		"an operator for nothing", LEDGER, ONE,
-		"sim.on(sim.reply('c1'), sim.operator.resolve('k', 'not-done'), "
-		"sim.operator.resolve('z', 'done'))", SAFE, SERVICE_MS, QUIET
+		"sim.on(sim.reply('c1'), sim.operator.resolve('k', "
+		"'not-done'), sim.operator.resolve('z', 'done'))", SAFE,
+		SERVICE_MS, QUIET
 	};
 	const struct history *h;
 	struct live_rig_run r;

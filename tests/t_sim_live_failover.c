@@ -145,7 +145,8 @@ test_apart(void)
 	struct live_rig_run r;
 
 	begin_vacuous(&r, &plan);
-	ok(!r.odd && r.point.verdict == JUDGE_VACUOUS && live_rig_fired(&r, 1) == 0,
+	ok(!r.odd && r.point.verdict == JUDGE_VACUOUS &&
+	    live_rig_fired(&r, 1) == 0,
 	    "nor where the replica had been cut off before");
 	live_rig_end(&r);
 }

@@ -108,7 +108,8 @@ static const struct row {
 	{ "a link that refuses", AWAY, LOAD,
 	  AT(500, "sim.net.refuse('g1->a')") ", "
 	  AFTER("c3", "sim.net.heal('g1->a')"),
-	  "h:count { kind = 'ret', client = 'c3', mark = 'not-started' } == 1", NULL },
+	  "h:count { kind = 'ret', client = 'c3', mark = 'not-started' } == 1",
+	  NULL },
 	{ "an error of ours in a reply's place", ALONE, LOAD,
 	  AT(0, "sim.net.error('g1->a', 'OOM', { script = 'claim' })"),
 	  /* and the server has never seen it */
@@ -159,20 +160,20 @@ static const struct row {
 	  ":sub(1, 4) == '-OOM'", NULL },
 	{ "a server whose data goes", ALONE, AGAIN,
 	  AFTER("c1", "sim.store.flush('a')"),
-	  "h:count { kind = 'store', k = 'k1', script = 'claim', code = 'WON' } "
-	  "== 2", AT(100, "sim.store.flush('a')") },
+	  "h:count { kind = 'store', k = 'k1', script = 'claim', code = "
+	  "'WON' } == 2", AT(100, "sim.store.flush('a')") },
 	{ "a record that goes", ALONE, AGAIN,
 	  AFTER("c1", "sim.store.evict('a', 'k1')"),
-	  "h:count { kind = 'store', k = 'k1', script = 'claim', code = 'WON' } "
-	  "== 2", AT(100, "sim.store.evict('a', 'k')") },
+	  "h:count { kind = 'store', k = 'k1', script = 'claim', code = "
+	  "'WON' } == 2", AT(100, "sim.store.evict('a', 'k')") },
 	{ "any record that goes", ALONE, AGAIN,
 	  AFTER("c1", "sim.store.evict('a')"),
-	  "h:count { kind = 'store', k = 'k1', script = 'claim', code = 'WON' } "
-	  "== 2", AT(100, "sim.store.evict('a')") },
+	  "h:count { kind = 'store', k = 'k1', script = 'claim', code = "
+	  "'WON' } == 2", AT(100, "sim.store.evict('a')") },
 	{ "a record that expires", ALONE, AGAIN,
 	  AFTER("c1", "sim.store.expire('a', 'k1')"),
-	  "h:count { kind = 'store', k = 'k1', script = 'claim', code = 'WON' } "
-	  "== 2", AT(100, "sim.store.expire('a', 'k')") },
+	  "h:count { kind = 'store', k = 'k1', script = 'claim', code = "
+	  "'WON' } == 2", AT(100, "sim.store.expire('a', 'k')") },
 	{ "scripts that go", ALONE, LOAD,
 	  AT(500, "sim.store.script_flush('a')"),
 	  "h:count { kind = 'store', p = 'a', code = '-NOSCRIPT No matching "

@@ -168,7 +168,8 @@ static void
 check_events(void)
 {
 	struct plan plan = plan_of(&rows[3].load);
-	struct toy t = { .plan = &plan, .answer = not_yet, .ended = count_ended };
+	struct toy t = { .plan = &plan, .answer = not_yet,
+	    .ended = count_ended };
 	const struct history_event *e;
 	char text[100];
 

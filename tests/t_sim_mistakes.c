@@ -93,7 +93,8 @@ static const struct mistake rows[] = {
 	{ "an error's handler without an end", TOP "xpcall(error, function() "
 	  "while true do end end)\n", 3, { "there is no `xpcall` here",
 	  "pcall" } },
-	{ "a coroutine in another", TOP "local w = coroutine.wrap w(function()\n"
+	{ "a coroutine in another",
+	  TOP "local w = coroutine.wrap w(function()\n"
 	  "w(function()\nerror 'enough' end)() end)()\n", 5,
 	  { "s.lua:5: enough", NULL } },
 	{ "memory that few instructions take", TOP "local s = ('x'):rep(1 << "

@@ -74,8 +74,8 @@ static const struct mistake rows[] = {
 	  { "keep_min: it is not within keep", NULL } },
 	{ "one word twice", CONFIG("kept_max = '1KiB', max_kept = '1KiB'"), 8,
 	  { "it is kept_max, which is said too", NULL } },
-	{ "more than Redis keeps", TOP NAME LOAD EXPECT "topology = { redis = { "
-	  "a = {} }, gates = { arbiter = 'redis', store = 'a', config = {"
+	{ "more than Redis keeps", TOP NAME LOAD EXPECT "topology = { redis = "
+	  "{ a = {} }, gates = { arbiter = 'redis', store = 'a', config = {"
 	  "\nkept_max = '49MiB' } } } }", 7, { "kept_max: Redis keeps",
 	  "48MiB" } },
 	{ "too many starts", CONFIG("on_unknown = 'retry 9999'"), 8,
@@ -191,7 +191,8 @@ static const struct mistake rows[] = {
 	  "} }", 7, { "method: 25 bytes", NULL } },
 	{ "a token where none are issued", TOP NAME TOPOLOGY EXPECT "load = { "
 	  "sim.script { { client = 'c1', send = { key = 'k', from = 'mint' } "
-	  "} } } }", 7, { "from: no tokens are issued", "arbiter = \"token\"" } },
+	  "} } } }", 7, { "from: no tokens are issued",
+	  "arbiter = \"token\"" } },
 	{ "tokens in a load where none are issued", TOP NAME TOPOLOGY EXPECT
 	  "load = { sim.storm { clients = 1, keys = sim.keys {\nn = 1, from = "
 	  "'form' } } } }", 8, { "from: no tokens are issued", NULL } },
@@ -219,7 +220,8 @@ static const struct mistake rows[] = {
 	  { "send: the token is asked for here", NULL } },
 	{ "a token that is asked of nobody", TOKENS("{ client = 'c1', get = { "
 	  "key = 'k' } }"), 7, { "from: it says nobody to ask", NULL } },
-	{ "a token that is asked for with a body", TOKENS("{ client = 'c1', get "
+	{ "a token that is asked for with a body",
+	  TOKENS("{ client = 'c1', get "
 	  "= { key = 'k', from = 'mint', body = 'x' } }"), 7,
 	  { "there is no such field", NULL } },
 	{ "a client that goes away from a token", TOKENS("{ client = 'c1', "
@@ -238,9 +240,9 @@ static const struct mistake rows[] = {
 	  NULL } },
 	{ "a handler's business id with a blank", TOP NAME TOPOLOGY EXPECT
 	  "handler = sim.handler { business_id = 'order 7' },\nload = { "
-	  "sim.storm { clients = 1, keys = sim.keys { n = 1, from = 'composite' "
-	  "} } } }", 8, { "from: \"order 7\" cannot be a business id in a key",
-	  NULL } },
+	  "sim.storm { clients = 1, keys = sim.keys { n = 1, from = "
+	  "'composite' } } } }", 8,
+	  { "from: \"order 7\" cannot be a business id in a key", NULL } },
 	{ "a key of two scripts from two places", TOP NAME TOPOLOGY EXPECT
 	  "load = { sim.script { { client = 'c1', send = { key = 'k' } } }, "
 	  "sim.script { { client = 'c2', send = { key = 'k', from = 'uuid' } "
@@ -367,7 +369,8 @@ static const struct mistake rows[] = {
 	{ "an errno of a part", WITH("faults = { "
 	  "sim.on(sim.label('g1', 'program.spawn'), sim.proc.fail("
 	  "'g1.keeper', 'EIO')) }"), 8, { "say the gate alone", NULL } },
-	{ "one way of a slow replica's link", FAULT("sim.net.delay('b->a', 200, "
+	{ "one way of a slow replica's link",
+	  FAULT("sim.net.delay('b->a', 200, "
 	  "{ dir = 'reply' })"), 8, { "of a replica's link all is meant",
 	  NULL } },
 	{ "a reset of so many of what?", FAULT("sim.net.reset('g1->a', { nth "
@@ -406,7 +409,8 @@ static const struct mistake rows[] = {
 	{ "the end of the pause of who came to a label", WHEN("sim.label('*', "
 	  "'claim.ok'), sim.proc.pause '*', sim.after(5, sim.proc.resume '*')"
 	  ), 0, { NULL, NULL } },
-	{ "a fault after the end of all", WITH("heal = { at = 100 }, faults = { "
+	{ "a fault after the end of all",
+	  WITH("heal = { at = 100 }, faults = { "
 	  "sim.on(sim.at(90), sim.after(20, sim.proc.kill 'g1')) }"), 8,
 	  { "110 ms is after heal.at", "heal later" } },
 	{ "an end of a fault after it", WITH("heal = { at = 100 }, faults = { "
@@ -483,13 +487,13 @@ static const struct mistake rows[] = {
 	  "p = { [2] = { hold = {} } } } } }", 7,
 	  { "hold: there is no such field", "`holds`" } },
 	{ "two parameters that say two things", TOP "sim.param('p', 1) "
-	  "sim.param('q', 1) " NAME TOPOLOGY LOAD "expect = { by_param = { p = { "
-	  "[1] = { holds = {\n'resolves' } } }, q = { [1] = { relaxed = { "
+	  "sim.param('q', 1) " NAME TOPOLOGY LOAD "expect = { by_param = { p = "
+	  "{ [1] = { holds = {\n'resolves' } } }, q = { [1] = { relaxed = { "
 	  "resolves = 'no' } } } } } }", 8, { "\"resolves\": p says otherwise "
 	  "of it", "one of the two" } },
 	{ "two parameters that say the same", TOP "sim.param('p', 1) "
-	  "sim.param('q', 1) " NAME TOPOLOGY LOAD "expect = { by_param = { p = { "
-	  "[1] = { holds = { 'resolves' } } }, q = { [1] = { holds = { "
+	  "sim.param('q', 1) " NAME TOPOLOGY LOAD "expect = { by_param = { p = "
+	  "{ [1] = { holds = { 'resolves' } } }, q = { [1] = { holds = { "
 	  "'resolves' } }, [2] = { relaxed = { resolves = 'no' } } } } } }", 0,
 	  { NULL, NULL } },
 	{ "a predicate that is none", EXPECTED("sometimes = { x = true }"), 7,

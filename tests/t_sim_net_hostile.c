@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: ISC */
 /*
  * A net between two peers that say what they like: whole values and broken
- * ones, transactions, scripts, pushes, lines, noise, in pieces of any size, from
- * both ends at once, with a half closed early or late.  Without faults all of it
- * arrives as it was sent, and the end behind it; with faults drawn at random,
- * also from within a frame, nobody dies of it.
+ * ones, transactions, scripts, pushes, lines, noise, in pieces of any size,
+ * from both ends at once, with a half closed early or late.  Without faults all
+ * of it arrives as it was sent, and the end behind it; with faults drawn at
+ * random, also from within a frame, nobody dies of it.
  *
  * With LONG in the environment there are more rounds.
  */
@@ -140,7 +140,8 @@ some_rule(struct net *net, uint32_t *chance)
 		.act = (enum net_do)chance_below(chance, NET_DOS),
 		.way = (enum net_way)chance_below(chance, NET_WAYS),
 		.cmd = cmds[chance_below(chance, 4)],
-		.nth = chance_below(chance, 4), .times = chance_below(chance, 3),
+		.nth = chance_below(chance, 4),
+		.times = chance_below(chance, 3),
 		.ms = chance_below(chance, 3), .bytes = chance_below(chance, 9),
 		.word = "LOADING"
 	});

@@ -140,8 +140,8 @@ write_scenario(FILE *f)
 
 	fputs("local sim = require 'idemsim'\nsim.api(1)\n"
 	    "return sim.scenario { name = 'all', about = 'All words.',\n"
-	    "modes = { 'live', 'model' }, topology = { redis = { b = { replica_of = "
-	    "'a' }, a = { persistence = 'rdb', maxmemory = '4mb', "
+	    "modes = { 'live', 'model' }, topology = { redis = { b = { "
+	    "replica_of = 'a' }, a = { persistence = 'rdb', maxmemory = '4mb', "
 	    "maxmemory_policy = 'noeviction', config = { hz = 100 } } }, gates "
 	    "= { n = 2, arbiter = 'redis', store = 'a', ledger = 'shared', "
 	    "workers = 2, front = 'lighttpd', config = { on_unknown = 'retry "
@@ -356,11 +356,11 @@ check_sentinels(void)
 	char wrong[1000];
 	FILE *f = fopen(path, "w");
 
-	if (f == NULL || fputs("local sim = require 'idemsim' sim.api(1) return "
-	    "sim.scenario { name = 'x', topology = { redis = { a = { sentinel "
-	    "= true }, b = { replica_of = 'a' } }, gates = { arbiter = 'redis', "
-	    "store = 'a' } }, load = { sim.script { { client = 'c1', send = { "
-	    "key = 'k' } } } }, faults = { sim.on(sim.at(5), "
+	if (f == NULL || fputs("local sim = require 'idemsim' sim.api(1) "
+	    "return sim.scenario { name = 'x', topology = { redis = { a = { "
+	    "sentinel = true }, b = { replica_of = 'a' } }, gates = { arbiter "
+	    "= 'redis', store = 'a' } }, load = { sim.script { { client = "
+	    "'c1', send = { key = 'k' } } } }, faults = { sim.on(sim.at(5), "
 	    "sim.store.failover('a', 'b')) }, expect = { holds = { "
 	    "'same_answer' } } }\n", f) < 0 || fclose(f) != 0)
 		bail_out("no temporary file");

@@ -537,7 +537,8 @@ check_form(void)
 		run = start("effect=append");
 		is(end_text(ended(&run), text), "exit 0", "%s with the query "
 		    "\"%s\" is answered", forms[i][0], forms[i][1]);
-		ok((strstr(world.out, "<form method=\"post\" action=\"/order\">")
+		ok((strstr(world.out,
+		    "<form method=\"post\" action=\"/order\">")
 		    != NULL) == (i == 0), "%s a form", i == 0 ? "with" :
 		    "without");
 		is(noted(&h), i == 0 ? "" : "begin commit end", "and %s noted",

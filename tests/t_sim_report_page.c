@@ -57,7 +57,8 @@ test_picked(void)
 	ok(strstr(page, "(try 999)") != NULL && strstr(page, "(try 1001)") !=
 	    NULL && strstr(page, "(try 4000)") == NULL,
 	    "what was around a fault is shown, and not the end");
-	ok(strstr(page, "400 events of 5001: the faults") != NULL, "which the page says");
+	ok(strstr(page, "400 events of 5001: the faults") != NULL,
+	    "which the page says");
 	free(page);
 	history_free(&h);
 }

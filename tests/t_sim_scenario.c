@@ -348,12 +348,12 @@ check_params_in_order(void)
 
 	snprintf(text, sizeof text, "local sim = require 'idemsim' sim.api(1) "
 	    "local function f() end\nfor _, p in ipairs { 'p', 'q', 'r', 's' } "
-	    "do sim.param(p, 1) end\nlocal function v(n) return { [1] = { bounds "
-	    "= { queue_depth = n }, sometimes = { ['s' .. n] = f } } } end\n"
-	    "return sim.scenario { name = 'x', topology = { gates = { arbiter "
-	    "= 'ledger' } }, load = { sim.script { { client = 'c1', send = { "
-	    "key = 'k' } } } }, expect = { by_param = { s = v(4), q = v(2), p "
-	    "= v(1), r = v(3) } } }\n");
+	    "do sim.param(p, 1) end\nlocal function v(n) return { [1] = { "
+	    "bounds = { queue_depth = n }, sometimes = { ['s' .. n] = f } } } "
+	    "end\nreturn sim.scenario { name = 'x', topology = { gates = { "
+	    "arbiter = 'ledger' } }, load = { sim.script { { client = 'c1', "
+	    "send = { key = 'k' } } } }, expect = { by_param = { s = v(4), q = "
+	    "v(2), p = v(1), r = v(3) } } }\n");
 	put("s.lua", text);
 	for (i = 0; i < ROUNDS; i++) {
 		s = must_open(path_of("s.lua"));

@@ -84,7 +84,8 @@ test_beside(void)
 	run(&t, "settle forget k2 o9 o1 1", "written", "what it wrote goes");
 	run(&t, "settle forget k3 o9 o1 1", "written", "and what we wrote");
 	run(&t, "sweep", "0", "to its end");
-	run(&t, "claim k1 o2 f1 g1", "completed 1 big:2000", "alone: the first");
+	run(&t, "claim k1 o2 f1 g1", "completed 1 big:2000",
+	    "alone: the first");
 	run(&t, "claim k4 o2 f1 g1", "completed 1 big:300000",
 	    "and the last are what they were");
 	t.store->ops->close(t.store);

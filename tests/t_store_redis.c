@@ -498,7 +498,8 @@ test_close(void)
 	redis_store_start(&s, &asked[3], "claim k4 o1 f1 g1 overdue");
 	s.t.store->ops->close(s.t.store);
 	s.t.store = NULL;
-	is(asked[0].out, "maybe", "a closed store says what may have been done");
+	is(asked[0].out, "maybe",
+	    "a closed store says what may have been done");
 	is(asked[1].out, "refused", "what was not");
 	is(asked[2].out, "refused", "of a list too");
 	is(asked[3].out, "refused", "and of what it had not begun");

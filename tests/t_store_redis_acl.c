@@ -125,7 +125,8 @@ test_denied(void)
 	redis_rig_say(&server, "ACL", "SETUSER", "gate", "-set", NULL);
 	is(redis_store_say(&s, "claim k2 o1 f1 g1"), "maybe",
 	    "a script that failed may have done a part of it [redis:24]");
-	is(redis_store_say(&s, "show k2"), "absent", "but this one wrote nothing");
+	is(redis_store_say(&s, "show k2"), "absent",
+	    "but this one wrote nothing");
 	redis_store_close(&s);
 }
 

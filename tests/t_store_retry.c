@@ -148,7 +148,8 @@ sweep(size_t kind, bool for_ever)
 			complain(&s, &ends[i], &f, "more calls", "than many");
 	}
 	t.store->ops->close(t.store);
-	ok(s.wrong == 0 && s.points > 0, "%s fails with %s %s%s at each of %u calls: an end is "
+	ok(s.wrong == 0 && s.points > 0,
+	    "%s fails with %s %s%s at each of %u calls: an end is "
 	    "refused or maybe, rightly, and said again it is written",
 	    fault_op_text(f.op), fault_code_text(f.code),
 	    for_ever ? "for a while" : "once",

@@ -145,8 +145,8 @@ sweep_all(struct trace *t, struct swept *s)
 static void
 judge(struct swept *s, int pages, const char *what)
 {
-	ok(at(&s->writes, 100) <= 2 * pages, "%s, and no sweep writes more than "
-	    "%d pages", what, pages);
+	ok(at(&s->writes, 100) <= 2 * pages,
+	    "%s, and no sweep writes more than %d pages", what, pages);
 	note("%lld rows in %zu sweeps; one writes %lld times, at the most "
 	    "%lld, and reads %lld, %lld; a claim beside it waits for %lld us, "
 	    "at the most %lld", s->rows, s->writes.n, at(&s->writes, 50),

@@ -137,8 +137,10 @@ digest_of(const struct rig_answer *answer, uint8_t out[IDEM_DIGEST_LEN])
 	idem_hash_init(&hash);
 	idem_hash_add(&hash, &status, sizeof status);
 	idem_hash_part(&hash, idem_bytes_text(rig_field(answer, "X-Run")));
-	idem_hash_part(&hash, idem_bytes_text(rig_field(answer, "Content-Type")));
-	idem_hash_part(&hash, idem_bytes_text(rig_field(answer, "Content-Length")));
+	idem_hash_part(&hash, idem_bytes_text(rig_field(answer,
+	    "Content-Type")));
+	idem_hash_part(&hash, idem_bytes_text(rig_field(answer,
+	    "Content-Length")));
 	idem_hash_part(&hash, answer->body);
 	if (!idem_hash_final(&hash, &digest))
 		bail_out("no digest");
@@ -339,8 +341,8 @@ check(struct storm *s, uint32_t keys)
 		unknown_clients += s->told[i].unknown;
 		mixed += s->told[i].stored > 1;
 	}
-	note("%u keys, %u starts, %u repeats by clients, %zu kills", keys, total,
-	    s->retries, s->kills);
+	note("%u keys, %u starts, %u repeats by clients, %zu kills", keys,
+	    total, s->retries, s->kills);
 	note("answers: %u stored, %u replayed, %u unknown", stored, replayed,
 	    unknown_clients);
 	note("ledger: %u completed, %u unknown, %u in progress, %u issued",
@@ -420,7 +422,8 @@ run(unsigned seed, uint32_t keys, uint32_t load_ms, bool killing)
 		quiet(&s);
 	check(&s, keys);
 	if (!killing)
-		is_int(s.told[0].unknown, 0, "without kills nothing is unknown");
+		is_int(s.told[0].unknown, 0,
+		    "without kills nothing is unknown");
 	is_int(rig_stop(&rig, 30000), 0, "idemd ends with status 0 on SIGTERM");
 	rig_end(&rig);
 }

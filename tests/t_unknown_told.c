@@ -164,7 +164,8 @@ test_cgi(void)
 	ok(rig_await_lines(&rig, told_in, 1, 20000),
 	    "and the operator is told");
 	is_told("unknown-key|key ", "of an unknown key");
-	is_told(": ended by signal 9 (SIGKILL) (route at ", "in the same words");
+	is_told(": ended by signal 9 (SIGKILL) (route at ",
+	    "in the same words");
 	ok(cgi_await_none(&rig), "and nothing stays behind");
 	rig_answer_free(&answer);
 }

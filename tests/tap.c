@@ -53,7 +53,8 @@ is(const char *got, const char *want, const char *what, ...)
 	va_end(args);
 	if (!same && got != want)
 		printf("#      got: %s\n# expected: %s\n",
-		    got != NULL ? got : "(null)", want != NULL ? want : "(null)");
+		    got != NULL ? got : "(null)",
+		    want != NULL ? want : "(null)");
 	return same || got == want;
 }
 

@@ -18,11 +18,13 @@ bool is_int(long long got, long long want, const char *what, ...)
 bool is_bytes(const void *got, unsigned long got_len, const void *want,
     unsigned long want_len, const char *what, ...)
     __attribute__((format(printf, 5, 6)));
-void skip(const char *why, const char *what, ...)	/* one test, passed over */
+/* One test, passed over. */
+void skip(const char *why, const char *what, ...)
     __attribute__((format(printf, 2, 3)));
 void note(const char *text, ...)
     __attribute__((format(printf, 1, 2)));
-void skip_all(const char *why) __attribute__((noreturn));	/* the program */
+/* The program. */
+void skip_all(const char *why) __attribute__((noreturn));
 void bail_out(const char *why, ...)
     __attribute__((noreturn, format(printf, 1, 2)));
 

@@ -20,7 +20,8 @@
 #define BYTES_MAX (16 << 20)
 
 static const char text[] =
-    "order replay by 12345 at 1700000000.123456789, which is as long as ours is.\n";
+    "order replay by 12345 at 1700000000.123456789, which is as long as ours "
+    "is.\n";
 
 struct bare {
 	int listener, len;

@@ -81,11 +81,14 @@ read_options(struct load_options *o, int argc, char **argv)
 {
 	int c;
 
-	while ((c = getopt(argc, argv, "s:Hn:t:N:kK:P:b:m:u:q:p:S:w:r:o:")) != -1)
+	while ((c = getopt(argc, argv,
+	    "s:Hn:t:N:kK:P:b:m:u:q:p:S:w:r:o:")) != -1)
 		switch (c) {
 		case 's': o->at = optarg; break;
 		case 'H': o->http = true; break;
-		case 'n': o->clients = (uint32_t)strtoul(optarg, NULL, 10); break;
+		case 'n':
+			o->clients = (uint32_t)strtoul(optarg, NULL, 10);
+			break;
 		case 't': o->run_ms = strtol(optarg, NULL, 10); break;
 		case 'N': o->count = strtoull(optarg, NULL, 10); break;
 		case 'k': o->keep = true; break;

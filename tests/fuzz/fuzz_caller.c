@@ -7,8 +7,8 @@
 
 /*
  * What a server says is understood the same whole and in pieces, whatever it
- * is; but what comes after an answer is seen only if it comes with its end.  The
- * first byte says how it is asked: HTTP or FastCGI, HEAD or not.
+ * is; but what comes after an answer is seen only if it comes with its end.
+ * The first byte says how it is asked: HTTP or FastCGI, HEAD or not.
  */
 #define BY_HTTP 1u
 #define BY_HEAD 2u
