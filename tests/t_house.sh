@@ -195,6 +195,22 @@ long_files() {
 	done
 }
 
+# A tab goes to the next multiple of 8; of a character one byte counts.
+wide_lines() {
+	sources | xargs awk '
+		{
+			line = $0
+			gsub(/[\200-\277]/, "", line)
+			while ((at = index(line, "\t")) > 0)
+				line = substr(line, 1, at - 1) \
+				    substr("        ", (at - 1) % 8 + 1) \
+				    substr(line, at + 1)
+		}
+		length(line) > 80 {
+			print FILENAME ":" FNR ": " length(line) " columns"
+		}'
+}
+
 white_space() {
 	texts | xargs grep -HnE '[ 	]+$'
 	sources | xargs grep -HnE '^ {8}|	 +	'
@@ -250,6 +266,7 @@ holds "the text speaks of idem, not of where it was written" workplace
 holds "every text that is named is in the repository" not_there
 holds "every source names its licence" no_licence
 holds "no file is longer than 600 lines" long_files
+holds "no line of a source is wider than 80 columns" wide_lines
 holds "indents are tabs, and no line ends in white space" white_space
 holds "the build knows every source and test" unlisted
 holds "every fuzz target has seeds that are distributed" no_seeds
