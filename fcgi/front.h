@@ -31,7 +31,8 @@ bool front_agrees(struct front *, const struct idem_params *);
 /*
  * libfcgi's reading of a whole PARAMS stream.  What is UNREADABLE or cut is
  * never shown to it; but for READ, *params is empty.  Its own FCGI_ROLE is left
- * out: these are the peer's parameters and no others.
+ * out: these are the peer's parameters and no others.  Only tests and fuzzers
+ * call it: what front_agrees frames is never as odd as a stream of theirs.
  */
 enum idem_params_read front_decode(struct front *, uint16_t id,
     struct idem_bytes stream, struct idem_params *);

@@ -106,7 +106,8 @@ uint64_t runner_keeper(const struct runner *);
  * slot is still the caller's.
  */
 int runner_start(struct runner *, uint64_t id, const struct run_spec *);
-/* The group gets SIGTERM, then SIGKILL; ended follows. */
+/* The group gets SIGTERM, then SIGKILL, as at its limit; ended follows.  Only
+   tests ask for it before. */
 void runner_kill(struct runner *, uint64_t id);
 /* The program (not its group) gets this signal, if it still runs. */
 void runner_signal(struct runner *, uint64_t id, int signal);

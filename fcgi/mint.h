@@ -26,7 +26,7 @@ struct mint_bucket {
 	uint64_t milli;		/* thousandths of a token that are left */
 };
 /* One is taken; false: there is none.  At a rate of 1 or more there is within a
-   second. */
+   second.  Here for the tests, which need no endpoint for it. */
 bool mint_bucket_take(struct mint_bucket *, uint32_t rate, uint32_t burst,
     int64_t now_ms);
 
