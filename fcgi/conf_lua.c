@@ -292,7 +292,7 @@ load(lua_State *L)
 	struct conf_lua *lua = conf_lua_of(L);
 
 	conf_lua_call_prepare(L);
-	idem_lua_box_load(L, 0, lua->text.at, lua->text.len);
+	idem_lua_text_load(L, 0, lua->text.at, lua->text.len);
 	push_globals(L);
 	lua_setupvalue(L, -2, 1);	/* _ENV */
 	lua_call(L, 0, 0);

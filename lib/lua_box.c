@@ -199,61 +199,6 @@ allow(struct idem_lua_box *box, const struct idem_lua_allowance *a)
 		lua_sethook(box->L, look, LUA_MASKCOUNT, LOOK_EVERY);
 }
 
-/* --- texts ---------------------------------------------------------------- */
-
-/* A message shows what was met: maybe a secret whose quote is missing. */
-static void
-hide_text(lua_State *L)
-{
-	const char *text = lua_tostring(L, -1);
-	const char *near = text != NULL ? strstr(text, "near '") : NULL;
-
-	if (near == NULL || strchr("\"'[", near[6]) == NULL || near[7] == '\'')
-		return;
-	lua_pushlstring(L, text, (size_t)(near - text));
-	lua_pushliteral(L, "near a text");
-	lua_concat(L, 2);
-	lua_replace(L, -2);
-}
-
-/* Lua's own words, with what is mostly meant. */
-static void
-explain_syntax(lua_State *L)
-{
-	static const struct { const char *says, *meant; } all[] = {
-		{ "'}' expected", "; is a comma missing before it?" },
-		{ "<name> expected", "; say name = value" },
-		{ "symbol near '#", "; a comment begins with --" },
-		{ "symbol near '/", "; a comment begins with --, and a path is "
-		  "in quotes" },
-		{ "symbol near '!", "; not equal is ~=" },
-	};
-	const char *text = lua_tostring(L, -1);
-	size_t i;
-
-	for (i = 0; text != NULL && i < sizeof all / sizeof *all; i++)
-		if (strstr(text, all[i].says) != NULL) {
-			lua_pushfstring(L, "%s%s", text, all[i].meant);
-			return;
-		}
-	if (text != NULL && strstr(text, "load a binary chunk") != NULL)
-		lua_pushfstring(L, "%s; %s is a text", text,
-		    idem_lua_box_of(L)->limits->what);
-}
-
-void
-idem_lua_box_load(lua_State *L, int source, const char *text, size_t len)
-{
-	char name[4] = { '=', '?', (char)('a' + source), '\0' };
-
-	if (luaL_loadbufferx(L, text, len, name, "t") == LUA_OK)
-		return;
-	if (idem_lua_box_of(L)->limits->secret)
-		hide_text(L);
-	explain_syntax(L);
-	lua_error(L);
-}
-
 /* --- what is wrong -------------------------------------------------------- */
 
 void

@@ -78,10 +78,11 @@ void idem_lua_box_close(struct idem_lua_box *);	/* of zeroes too */
 struct idem_lua_box *idem_lua_box_of(lua_State *);
 
 /*
- * Within a call: push the chunk of a text, by its number; binary ones are none.
- * What is no Lua is raised as an error.
+ * Within a call: push the chunk of a text, by its number (lua_text.c).  What is
+ * no Lua is raised as an error: so is what was compiled, and what is UTF-16.  A
+ * mark that says UTF-8 is passed over.
  */
-void idem_lua_box_load(lua_State *, int source, const char *text, size_t len);
+void idem_lua_text_load(lua_State *, int source, const char *text, size_t len);
 /* Where the innermost line of a text is that is under way. */
 struct idem_lua_place idem_lua_box_here(lua_State *);
 /*

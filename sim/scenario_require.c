@@ -84,7 +84,7 @@ scenario_chunk(lua_State *L, int source)
 		text += strcspn(text, "\n");
 		len -= (size_t)(text - from->text);
 	}
-	idem_lua_box_load(L, source, text, len);
+	idem_lua_text_load(L, source, text, len);
 	lua_getfield(L, LUA_REGISTRYINDEX, SCENARIO_GLOBALS);
 	lua_setupvalue(L, -2, 1);	/* _ENV */
 }

@@ -22,7 +22,8 @@ static const struct row {
 } rows[] = {
 	/* --- of the language --- */
 	{ "no Lua", "listen = = 1", { "c:1: ", "near '='" } },
-	{ "bytecode", "\033Lua", { "c: ", "binary chunk" } },
+	{ "bytecode", "\033Lua", { "c:1: ", "compiled Lua" } },
+	{ "UTF-16", "\xff\xfel", { "c:1: ", "UTF-16", "UTF-8" } },
 	{ "an error of its own", "\n\nerror(\"so not\")", { "c:3: so not" } },
 	{ "one without a place", "\nerror(\"so not\", 0)", { "c:2: so not" } },
 	{ "one that is no text", "error({})", { "c:1: ", "no text" } },

@@ -251,7 +251,7 @@ holds "hiredis is known to lib/redis_wire*.c alone" \
 holds "SQLite is known to lib/store_sqlite*.c alone" \
     only_in 'sqlite3' 'lib/store_sqlite[a-z_]*\.c'
 holds "Lua is known to lib/lua_*.c and its two users alone" \
-    only_in '(lua|lualib|lauxlib)\.h' '(lib/lua_(box|words)|fcgi/conf_lua[a-z_]*|sim/scenario[a-z_]*)\.[ch]'
+    only_in '(lua|lualib|lauxlib)\.h' '(lib/lua_(box|text|words)|fcgi/conf_lua[a-z_]*|sim/scenario[a-z_]*)\.[ch]'
 holds "Jansson is known to what reads and writes JSON alone" \
     only_in 'jansson' 'sim/(history_[a-z_]*|report_json|matrix_json)\.[ch]'
 holds "libfcgi is known to fcgi/front.c alone" \

@@ -72,7 +72,7 @@ run(lua_State *L)
 {
 	struct state *s = (struct state *)idem_lua_box_of(L);
 
-	idem_lua_box_load(L, s->source, s->text, s->len);
+	idem_lua_text_load(L, s->source, s->text, s->len);
 	idem_lua_words(L, "math.log coroutine.create coroutine.resume "
 	    "coroutine.wrap coroutine.yield");
 	lua_pushcfunction(L, fault);
@@ -163,8 +163,18 @@ static const struct row {
 	{ "metatables", "setmetatable({}, {})", "one:1: attempt to" },
 	{ "an order that depends on addresses", "next({})", "one:1: attempt" },
 	{ "words that were not asked for", "math.random()", "one:1: attempt" },
-	{ "a compiled chunk", "\033Lua", "one: attempt to load a binary chunk "
-	  "(mode is 't'); a text is a text" },
+
+	/* --- what is no text --- */
+	{ "a compiled chunk", "\033Lua", "one:1: this is compiled Lua, and "
+	  "a text is a text" },
+	{ "UTF-16 with its mark", "\xff\xfe-", "one:1: this is UTF-16, or no "
+	  "text; save it as UTF-8" },
+	{ "the other UTF-16", "\xfe\xff-", "one:1: this is UTF-16" },
+	{ "a quote of a word processor", "\nx = \xe2\x80\x9cx\xe2\x80\x9d",
+	  "one:2: unexpected symbol near '<\\226>'; is it a quote or a blank "
+	  "of a word processor? Type it anew" },
+	{ "a mark alone is none", "\xef\xbb\xbf?", "one:1: unexpected symbol "
+	  "near '?'" },
 
 	/* --- how it is told --- */
 	{ "no Lua", "local x = {\n1 2 }",
@@ -217,6 +227,9 @@ static const struct row good[] = {
 	{ "words are added", "return math.log(1)", "0.0" },
 	{ "a text is as long as it may be", "return #('x'):rep(1 << 20)",
 	  "1048576" },
+	{ "a mark of UTF-8 is passed over", "\xef\xbb\xbf" "return 1", "1" },
+	{ "lines may end as elsewhere", "local x = 1\r\nreturn [[a\r\nb]]\r\n",
+	  "a\nb" },
 	{ "an error is caught", "return select(2, pcall(error, 'x'))", "x" },
 };
 
@@ -228,6 +241,27 @@ give(const struct row *r)
 
 	say(s, r->text, strlen(r->text), why, sizeof why);
 	is(why[0] != '\0' ? why : s->gave, r->says, "%s", r->what);
+	close_state(s);
+}
+
+/* A byte of zero: in UTF-16 without its mark every other is one. */
+static void
+check_zeroes(void)
+{
+	static const char little[] = "-\0-\0", big[] = "\0-\0-";
+	static const char inside[] = "return '\0'";
+	struct state *s = open_state(&narrow);
+	char why[300];
+
+	is(say(s, little, sizeof little - 1, why, sizeof why), "one:1: this is "
+	    "UTF-16, or no text; save it as UTF-8",
+	    "refused: UTF-16 without its mark");
+	is(say(s, big, sizeof big - 1, why, sizeof why), "one:1: this is "
+	    "UTF-16, or no text; save it as UTF-8",
+	    "refused: the other one without");
+	is(say(s, inside, sizeof inside - 1, why, sizeof why), "",
+	    "a zero in quotes is one");
+	is(say(s, NULL, 0, why, sizeof why), "", "nothing is a text");
 	close_state(s);
 }
 
@@ -338,6 +372,7 @@ main(void)
 		refuse(&rows[i]);
 	for (i = 0; i < sizeof good / sizeof *good; i++)
 		give(&good[i]);
+	check_zeroes();
 	check_calls();
 	check_faults();
 	check_limits();

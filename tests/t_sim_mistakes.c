@@ -22,8 +22,10 @@ static const struct mistake rows[] = {
 	  { "enough", NULL } },
 	{ "an error that is a table", TOP "error {}\n", 3,
 	  { "an error that is no text", NULL } },
-	{ "a compiled file", "\033Lua", 0, { "binary",
+	{ "a compiled file", "\033Lua", 1, { "this is compiled Lua",
 	  "a scenario is a text" } },
+	{ "a file that an editor made UTF-16", "\xff\xfer", 1, { "UTF-16",
+	  "save it as UTF-8" } },
 
 	/* --- the sandbox --- */
 	{ "reading a file", TOP "local f = io.open('/etc/passwd')\n", 3,
