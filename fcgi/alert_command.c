@@ -134,7 +134,7 @@ alert_command(struct alert *a, unsigned kind, uint64_t count, uint64_t more,
 	a->pid = a->run(a->arg, a->command, argv, e.at);
 	if (a->pid != -1)
 		return true;
-	log_line(a->log, "alert=%s error=\"%s\"", event, strerror(errno));
+	log_line_quoted(a->log, "error", strerror(errno), "alert=%s", event);
 	a->pid = 0;
 	return false;
 }

@@ -151,7 +151,8 @@ take_all(struct teller *teller)
 	    at += (off_t)sizeof t)
 		take_one(teller->alert.shm, &t);
 	if (at > 0 && ftruncate(fd, 0) != 0)
-		log_line(&teller->log, "alert error=\"%s\"", strerror(errno));
+		log_line_quoted(&teller->log, "error", strerror(errno),
+		    "alert");
 	close(fd);
 }
 

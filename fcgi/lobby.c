@@ -22,7 +22,7 @@ lobby_trouble(struct lobby *lobby, const char *store, const char *what,
     const char *why)
 {
 	shm_add(lobby->shm, SHM_STORE_ERRORS, 1);
-	log_line(&lobby->log, "%s=%s error=\"%s\"", store, what, why);
+	log_line_quoted(&lobby->log, "error", why, "%s=%s", store, what);
 }
 
 void
@@ -130,7 +130,7 @@ broken_peer(void *arg, const char *what)
 	struct lobby *lobby = arg;
 
 	shm_add(lobby->shm, SHM_BROKEN_PEERS, 1);
-	log_line(&lobby->log, "peer=broken why=\"%s\"", what);
+	log_line_quoted(&lobby->log, "why", what, "peer=broken");
 }
 
 static void
@@ -254,7 +254,7 @@ start(struct lobby *lobby, const struct lobby_options *lo)
 		lobby->backends = backends_new(lobby->loop, &run_fcgi_user);
 	if (lobby->backends == NULL || front_init(&lobby->front) == -1 ||
 	    !idem_boot_id(&lobby->boot) || !tables(lobby)) {
-		log_line(&lobby->log, "start error=\"%s\"", strerror(errno));
+		log_line_quoted(&lobby->log, "error", strerror(errno), "start");
 		return false;
 	}
 	lobby->conns = (struct conns){

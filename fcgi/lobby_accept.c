@@ -101,8 +101,8 @@ accept_one(struct lobby *lobby)
 	}
 	if (errno == EMFILE || errno == ENFILE || errno == ENOBUFS ||
 	    errno == ENOMEM) {
-		log_line(&lobby->log, "accept error=\"%s\" connections=%zu",
-		    strerror(errno), lobby->conns.count);
+		log_line_quoted(&lobby->log, "error", strerror(errno),
+		    "accept connections=%zu", lobby->conns.count);
 		accept_pause(lobby, AGAIN_MS);
 		return false;
 	}

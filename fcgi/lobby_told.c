@@ -51,8 +51,8 @@ lobby_keeper(struct lobby *lobby, uint64_t number, int fd)
 	}
 	lobby->runner = runner_new(lobby->loop, fd, number, &user, lobby);
 	if (lobby->runner == NULL) {
-		log_line(&lobby->log, "keeper=%llu error=\"%s\"",
-		    (unsigned long long)number, strerror(errno));
+		log_line_quoted(&lobby->log, "error", strerror(errno),
+		    "keeper=%llu", (unsigned long long)number);
 		close(fd);	/* it ends, and the master starts another */
 	}
 	lobby_serve_queue(lobby);
@@ -128,7 +128,7 @@ new_conf(struct lobby *lobby, int fd)
 		use_conf(lobby, conf);
 		return;
 	}
-	log_line(&lobby->log, "reload error=\"%s\"", error);
+	log_line_quoted(&lobby->log, "error", error, "reload");
 	lobby_stop(lobby);
 }
 

@@ -129,24 +129,76 @@ make_one_line(char *at, size_t len)
 			at[i] = at[i + 1] = '?';
 }
 
+static void
+add_format(struct log *log, const char *format, va_list args)
+{
+	size_t room, len;
+	int n;
+
+	add(log, " ", 1);
+	room = log->line + LINE_MAX_LEN - log->len;
+	n = vsnprintf(log->at + log->len, room, format, args);
+	if (n <= 0)
+		return;
+	len = (size_t)n < room ? (size_t)n : room - 1;
+	make_one_line(log->at + log->len, len);
+	log->len += len;
+}
+
 void
 log_line(struct log *log, const char *format, ...)
 {
 	va_list args;
-	size_t room, len;
-	int n;
 
 	log_open(log);
-	add(log, " ", 1);
-	room = log->line + LINE_MAX_LEN - log->len;
 	va_start(args, format);
-	n = vsnprintf(log->at + log->len, room, format, args);
+	add_format(log, format, args);
 	va_end(args);
-	if (n > 0) {
-		len = (size_t)n < room ? (size_t)n : room - 1;
-		make_one_line(log->at + log->len, len);
-		log->len += len;
+	log_close(log);
+}
+
+/* No escape is cut in two, and one byte is left for the end. */
+static void
+add_escaped(struct log *log, const char *value, size_t room)
+{
+	char *at = log->at + log->len;
+	size_t len = 0, more;
+
+	for (; *value != '\0'; value++, len += more) {
+		more = *value == '"' || *value == '\\' ? 2 : 1;
+		if (len + more + 1 > room)
+			break;
+		at[len] = '\\';
+		at[len + more - 1] = *value;
 	}
+	make_one_line(at, len);
+	log->len += len;
+}
+
+void
+log_quoted(struct log *log, const char *name, const char *value)
+{
+	size_t room = log->line + LINE_MAX_LEN - 1 - log->len;
+	size_t begin = strlen(name) + 3;
+
+	if (begin + 1 > room)	/* not even an empty one fits */
+		return;
+	log_text(log, name, "\"");
+	add_escaped(log, value, room - begin);
+	add(log, "\"", 1);
+}
+
+void
+log_line_quoted(struct log *log, const char *name, const char *value,
+    const char *format, ...)
+{
+	va_list args;
+
+	log_open(log);
+	va_start(args, format);
+	add_format(log, format, args);
+	va_end(args);
+	log_quoted(log, name, value);
 	log_close(log);
 }
 

@@ -28,11 +28,20 @@ void log_line(struct log *, const char *format, ...)
     __attribute__((format(printf, 2, 3)));
 
 /*
+ * The same, and behind it ` name="value"`: every value of words goes in here,
+ * whose quotes and backslashes get a backslash before them, so that the line can
+ * be taken apart.  One that is too long is cut, and its end quote is there.
+ */
+void log_line_quoted(struct log *, const char *name, const char *value,
+    const char *format, ...) __attribute__((format(printf, 4, 5)));
+
+/*
  * The same by parts, for the line that every request has: open, what belongs
  * on it, close.  What does not fit is cut.
  */
 void log_open(struct log *);
 void log_text(struct log *, const char *name, const char *text);
+void log_quoted(struct log *, const char *name, const char *value);
 void log_number(struct log *, const char *name, int64_t);
 void log_close(struct log *);
 

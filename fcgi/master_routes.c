@@ -12,13 +12,19 @@ say(struct master *m, const struct conf_route *r)
 	struct conf_promise p;
 
 	conf_promises(m->conf, r, &p);
-	log_line(&m->log, "route=\"%s\" arbiter=%s%s%s%s%s on-unknown=%s "
-	    "once=%s same-answer=%s kept=%s fails-when=\"%s\"",
-	    r->route.path, p.arbiter, p.scheme != NULL ? " scheme=" : "",
-	    p.scheme != NULL ? p.scheme : "",
-	    p.on_outage != NULL ? " on-outage=" : "",
-	    p.on_outage != NULL ? p.on_outage : "", p.on_unknown, p.once,
-	    p.same_answer, p.kept, p.fails_when);
+	log_open(&m->log);
+	log_quoted(&m->log, "route", r->route.path);
+	log_text(&m->log, "arbiter", p.arbiter);
+	if (p.scheme != NULL)
+		log_text(&m->log, "scheme", p.scheme);
+	if (p.on_outage != NULL)
+		log_text(&m->log, "on-outage", p.on_outage);
+	log_text(&m->log, "on-unknown", p.on_unknown);
+	log_text(&m->log, "once", p.once);
+	log_text(&m->log, "same-answer", p.same_answer);
+	log_text(&m->log, "kept", p.kept);
+	log_quoted(&m->log, "fails-when", p.fails_when);
+	log_close(&m->log);
 }
 
 static void

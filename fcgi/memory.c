@@ -187,8 +187,8 @@ memory_make(struct memory *m, const char *const *places, struct log *log)
 	*m = (struct memory){ .lock = -1 };
 	for (; *places != NULL; places++) {
 		if (!make_at(m, *places, error, sizeof error)) {
-			log_line(log, "memory place=%s error=\"%s\"", *places,
-			    error);
+			log_line_quoted(log, "error", error, "memory place=%s",
+			    *places);
 			continue;
 		}
 		log_line(log, "memory=%s%s", m->path, is_memory(m->lock) ? "" :

@@ -59,8 +59,8 @@ not_started(struct run *r, const struct run_end *end)
 	r->handed = false;
 	if (!r->probe)
 		r->visit->note.run = 0;
-	log_line(&r->lobby->log, "run=%llu program=%s not-started=\"%s\"",
-	    (unsigned long long)r->id, word, strerror(end->error));
+	log_line_quoted(&r->lobby->log, "not-started", strerror(end->error),
+	    "run=%llu program=%s", (unsigned long long)r->id, word);
 	run_not_started(r, end->problem);
 }
 

@@ -174,9 +174,9 @@ file_over(struct run *r, const struct run_end *end, struct idem_bytes out)
 	else
 		r->body.failed = true;
 	if (end->spool_failed)
-		log_line(&r->lobby->log, "run=%llu spool=failed bytes=%llu "
-		    "error=\"%s\"", (unsigned long long)r->id,
-		    (unsigned long long)end->len, strerror(end->error));
+		log_line_quoted(&r->lobby->log, "error", strerror(end->error),
+		    "run=%llu spool=failed bytes=%llu",
+		    (unsigned long long)r->id, (unsigned long long)end->len);
 	file_read(r);
 }
 

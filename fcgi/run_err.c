@@ -19,12 +19,11 @@ flush(struct run *r)
 	for (i = 0; i < line->len; i++)
 		if (line->at[i] < ' ')
 			line->at[i] = ' ';
-		else if (line->at[i] == '"')	/* it would end the value */
-			line->at[i] = '\'';
+	idem_buf_u8(line, '\0');
 	if (idem_buf_ok(line))
-		log_line(&r->lobby->log, "run=%llu stderr=\"%.*s\"",
-		    (unsigned long long)r->id, (int)line->len,
-		    (const char *)line->at);
+		log_line_quoted(&r->lobby->log, "stderr",
+		    (const char *)line->at, "run=%llu",
+		    (unsigned long long)r->id);
 	idem_buf_clear(line);
 	r->err_len += LINE_MORE;
 }

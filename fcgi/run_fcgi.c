@@ -39,8 +39,8 @@ static void
 complain(const struct run *r, const struct backend_end *end)
 {
 	if (end->how != BACKEND_ENDED)
-		log_line(&r->lobby->log, "run=%llu backend=\"%s\"",
-		    (unsigned long long)r->id, end->why);
+		log_line_quoted(&r->lobby->log, "backend", end->why, "run=%llu",
+		    (unsigned long long)r->id);
 }
 
 static void

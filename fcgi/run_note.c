@@ -21,9 +21,10 @@ complain(struct visit *v, const char *what)
 	v->note.complained = true;
 	lobby_key(&v->x.key, v->x.issued_only, key);
 	/* A file that is made misses nothing but its folder. */
-	log_line(&v->lobby->log, "key=%s note=%s error=\"%s\"", key, what,
-	    error == ENOENT && strcmp(what, "not-made") == 0 ? "the run folder "
-	    "is gone: restart idemd, which makes it again" : strerror(error));
+	log_line_quoted(&v->lobby->log, "error", error == ENOENT &&
+	    strcmp(what, "not-made") == 0 ? "the run folder is gone: restart "
+	    "idemd, which makes it again" : strerror(error), "key=%s note=%s",
+	    key, what);
 }
 
 /* --- what it says --------------------------------------------------------- */

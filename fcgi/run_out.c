@@ -125,9 +125,9 @@ run_out_head(struct run *r, bool ended)
 		return;
 	case IDEM_HEAD_BROKEN:
 		r->head_broken = true;
-		log_line(&r->lobby->log, "run=%llu head=\"%s\"",
-		    (unsigned long long)r->id,
-		    r->head.wrong != NULL ? r->head.wrong : "broken");
+		log_line_quoted(&r->lobby->log, "head", r->head.wrong != NULL ?
+		    r->head.wrong : "broken", "run=%llu",
+		    (unsigned long long)r->id);
 		idem_buf_free(&r->raw);
 		return;
 	}

@@ -14,8 +14,8 @@ pass(void *arg, struct idem_bytes bytes)
 static void
 complain(const struct run *r, const char *why)
 {
-	log_line(&r->lobby->log, "run=%llu forms=\"without tokens\" "
-	    "error=\"%s\"", (unsigned long long)r->id, why);
+	log_line_quoted(&r->lobby->log, "error", why, "run=%llu "
+	    "forms=\"without tokens\"", (unsigned long long)r->id);
 }
 
 /* The store's reason, or ours; then this page asks for no other. */

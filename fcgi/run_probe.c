@@ -85,7 +85,7 @@ run_probe_over(struct run *r, enum idem_run how)
 		ev.probed = IDEM_HAPPENED;
 	else
 		r->visit->note.why = IDEM_WHY_PROBE;
-	log_line(&r->lobby->log, "run=%llu probe=%s why=\"%s\"",
-	    (unsigned long long)r->id, words[ev.probed], why);
+	log_line_quoted(&r->lobby->log, "why", why, "run=%llu probe=%s",
+	    (unsigned long long)r->id, words[ev.probed]);
 	visit_tell(r->visit, &ev);	/* r may be gone after it */
 }

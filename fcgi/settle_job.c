@@ -31,10 +31,14 @@ say(const struct settle_job *j, const char *state, const char *why)
 	char key[KEY_HEX + 1];
 
 	idem_hex(j->note.key.at, KEY_HEX / 2, key);
-	log_line(j->s->log, "key=%s attempt=%" PRIu32 " state=%s "
-	    "source=journal%s%s%s", key, j->note.attempt, state,
-	    why != NULL ? " why=\"" : "", why != NULL ? why : "",
-	    why != NULL ? "\"" : "");
+	log_open(j->s->log);
+	log_text(j->s->log, "key", key);
+	log_number(j->s->log, "attempt", j->note.attempt);
+	log_text(j->s->log, "state", state);
+	log_text(j->s->log, "source", "journal");
+	if (why != NULL)
+		log_quoted(j->s->log, "why", why);
+	log_close(j->s->log);
 }
 
 static void

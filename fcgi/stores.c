@@ -104,7 +104,8 @@ tell_away(struct stores *s, const char *name, unsigned bit, bool away,
 	/* One of many workers tells for all. */
 	if (!shm_away_set(s->shm, s->worker, bit, away))
 		return;
-	log_line(s->log, "%s=%s why=\"%s\"", name, away ? "away" : "back", why);
+	log_line_quoted(s->log, "why", why, "%s=%s", name,
+	    away ? "away" : "back");
 	for (i = 0; i < sizeof as / sizeof *as; i++)
 		if (as[i].bit == bit) {
 			if (away)
@@ -145,7 +146,7 @@ stores_ledger_is_ours(struct stores *s)
 static bool
 failed(const struct stores *s, const char *what, const char *why)
 {
-	log_line(s->log, "%s error=\"%s\"", what, why);
+	log_line_quoted(s->log, "error", why, "%s", what);
 	return false;
 }
 
@@ -291,7 +292,7 @@ cache_trouble(void *arg, const char *why)
 	shm_add(s->shm, SHM_STORE_ERRORS, 1);
 	if (!idem_redis_away(s->beside.redis != NULL ? s->beside.redis :
 	    s->shared.redis))
-		log_line(s->log, "cache=check error=\"%s\"", why);
+		log_line_quoted(s->log, "error", why, "cache=check");
 }
 
 static bool

@@ -191,11 +191,11 @@ log_program(const struct visit *v, enum idem_problem problem)
 		log_word(program, sizeof program, name);
 	if (rule->root != NULL)
 		log_word(root, sizeof root, rule->root);
-	log_line(&v->lobby->log, "program=%s root=%s not-started=\"%s\"",
-	    program, root, problem == IDEM_PROBLEM_NO_PROGRAM ?
-	    "there is no such file" : "not below root, not one of those that "
-	    "are allowed, not an executable file, or in a folder that "
-	    "idemd's user may not enter");
+	log_line_quoted(&v->lobby->log, "not-started",
+	    problem == IDEM_PROBLEM_NO_PROGRAM ? "there is no such file" :
+	    "not below root, not one of those that are allowed, not an "
+	    "executable file, or in a folder that idemd's user may not enter",
+	    "program=%s root=%s", program, root);
 }
 
 void
@@ -296,8 +296,8 @@ add_function(struct visit *v)
 	case 0:
 		return;
 	default:
-		log_line(&v->lobby->log, "%s key function error=\"%s\"",
-		    v->route->text, error);
+		log_line_quoted(&v->lobby->log, "error", error,
+		    "%s key function", v->route->text);
 		refuse(v, IDEM_PROBLEM_KEY_FUNCTION);
 	}
 }

@@ -167,8 +167,8 @@ give_keeper(struct master *m, uint32_t i)
 	w->keeper_number = number;
 	w->keeper = start_keeper(m, number, ends);
 	if (w->keeper == -1) {
-		log_line(&m->log, "worker=%u keeper error=\"%s\"", i,
-		    strerror(errno));
+		log_line_quoted(&m->log, "error", strerror(errno),
+		    "worker=%u keeper", i);
 		w->keeper = 0;
 		died(&w->keeper_again);
 		return;
@@ -194,8 +194,8 @@ start_worker(struct master *m, uint32_t i)
 	w->lobby_again.at_ms = 0;
 	w->lobby = start_lobby(m, i, ends);
 	if (w->lobby == -1) {
-		log_line(&m->log, "worker=%u lobby error=\"%s\"", i,
-		    strerror(errno));
+		log_line_quoted(&m->log, "error", strerror(errno),
+		    "worker=%u lobby", i);
 		w->lobby = 0;
 		died(&w->lobby_again);
 		return;

@@ -140,6 +140,10 @@ unfinished() {
 	texts | xargs grep -HnwE 'TO''DO|FIX''ME|X''XX|HA''CK'
 }
 
+quoted_by_hand() {
+	grep -HnE '=\\"%' fcgi/*.c
+}
+
 green_without_valgrind() {
 	! PATH=/nowhere /bin/sh tests/memcheck.sh >/dev/null 2>&1 ||
 	    echo "tests/memcheck.sh ends with 0"
@@ -258,6 +262,8 @@ holds "libfcgi is known to fcgi/front.c alone" \
     only_in 'fcgi(app|os|misc|_stdio|_config)\.h' 'fcgi/front\.c'
 holds "pure modules call nothing that is not pure" pure_calls
 holds "pure modules keep nothing between calls" pure_data
+holds "what is put in quotes on a log line is escaped by log.c" \
+    quoted_by_hand
 holds "nothing is left unfinished" unfinished
 holds "no call without a bound" unbounded
 holds "only the master, idem-cgi, the doctor, the warden and who judges fork" \

@@ -190,6 +190,152 @@ check_parts(void)
 	free(text);
 }
 
+/* --- values in quotes ----------------------------------------------------- */
+
+static const struct {
+	const char *what, *value, *line;
+} quoted[] = {
+	{ "a value of words is in quotes", "no such file",
+	  "a=1 why=\"no such file\"\n" },
+	{ "an empty one too", "", "a=1 why=\"\"\n" },
+	{ "a quote in it does not end it", "say \"x\" b=2",
+	  "a=1 why=\"say \\\"x\\\" b=2\"\n" },
+	{ "nor does a backslash before its end", "C:\\",
+	  "a=1 why=\"C:\\\\\"\n" },
+	{ "nor what looks like an escape", "\\\"",
+	  "a=1 why=\"\\\\\\\"\"\n" },
+	{ "lines are not broken, nor terminals spoken to", "a\nb\x1b[2J\xc2\x9b",
+	  "a=1 why=\"a?b?[2J??\"\n" },
+};
+static char long_value[4096];	/* of 'x', or of quotes */
+static int long_before;		/* bytes of the line before it */
+
+static void
+say_quoted(void)
+{
+	static struct log log = { .who = "idemd" };
+	size_t i;
+
+	for (i = 0; i < sizeof quoted / sizeof *quoted; i++)
+		log_line_quoted(&log, "why", quoted[i].value, "a=%d", 1);
+	log_open(&log);
+	log_quoted(&log, "route", "/a\"b");
+	log_text(&log, "once", "yes");
+	log_quoted(&log, "fails-when", "\\");
+	log_close(&log);
+	log_flush(&log);
+}
+
+static void
+say_long(void)
+{
+	static struct log log = { .who = "idemd" };
+
+	log_line_quoted(&log, "why", long_value, "%.*s", long_before,
+	    "................................................................");
+	log_line(&log, "last=1");
+	log_flush(&log);
+}
+
+/* Where a value in quotes that begins at `at` ends, behind its quote. */
+static const char *
+end_of_quoted(const char *at)
+{
+	if (*at++ != '"')
+		return NULL;
+	for (; *at != '"'; at++)
+		if (*at == '\0' || *at == '\n' ||
+		    (*at == '\\' && *++at != '"' && *at != '\\'))
+			return NULL;
+	return at + 1;
+}
+
+/* Whatever is cut where: the line has its ends, and so has the value. */
+static bool
+is_cut_well(char with, int before)
+{
+	char *text;
+	const char *value, *end;
+	bool good;
+
+	memset(long_value, with, sizeof long_value - 1);
+	long_before = before;
+	text = heard(say_long, 1);
+	value = strstr(text, " why=");
+	end = value != NULL ? end_of_quoted(value + strlen(" why=")) : NULL;
+	good = end != NULL && *end == '\n' && end - text <= LINE_LONGEST &&
+	    end - text >= LINE_LONGEST - 1 &&
+	    is_stamped(end + 1, "idemd: last=1\n");
+	free(text);
+	return good;
+}
+
+/* Where the line before it leaves no room for a value there is none. */
+static void
+say_full(void)
+{
+	static struct log log = { .who = "idemd" };
+	int room;
+
+	memset(long_value, 'x', sizeof long_value - 1);
+	for (room = 0; room < 12; room++) {
+		log_open(&log);
+		log_text(&log, "a", long_value + sizeof long_value - 1 -
+		    (LINE_LONGEST - strlen("2026-01-01T00:00:00.000Z idemd: a=")
+		    - (size_t)room));
+		log_quoted(&log, "why", "\"");
+		log_close(&log);
+	}
+	log_flush(&log);
+}
+
+static void
+check_full(void)
+{
+	char *text = heard(say_full, 1), *line = text, *end, *value;
+	int room, bad = 0;
+
+	for (room = 0; room < 12; room++) {
+		end = strchr(line, '\n');
+		if (end == NULL)
+			break;
+		*end = '\0';
+		value = strstr(line, " why=");
+		if (end - line > LINE_LONGEST || (value != NULL) != (room >= 7)
+		    || (value != NULL && strcmp(value, room >= 9 ?
+		    " why=\"\\\"\"" : " why=\"\"") != 0)) {
+			note("room %d: %s", room, value != NULL ? value : "-");
+			bad++;
+		}
+		line = end + 1;
+	}
+	ok(room == 12 && bad == 0 && *line == '\0',
+	    "where a line has no room for a value there is none, nor half");
+	free(text);
+}
+
+static void
+check_quoted(void)
+{
+	char *text = heard(say_quoted, 1), *line = text, *end, who[200];
+	int before, bad = 0;
+	size_t i;
+
+	for (i = 0; i < sizeof quoted / sizeof *quoted; i++) {
+		snprintf(who, sizeof who, "idemd: %s", quoted[i].line);
+		ok(is_stamped(line, who), "%s", quoted[i].what);
+		end = strchr(line, '\n');
+		line = end != NULL ? end + 1 : line;
+	}
+	ok(is_stamped(line, "idemd: route=\"/a\\\"b\" once=yes "
+	    "fails-when=\"\\\\\"\n"), "a line by parts has them as well");
+	free(text);
+	for (before = 0; before < 2; before++)
+		bad += !is_cut_well('x', before) + !is_cut_well('"', before);
+	is_int(bad, 0, "one too long is cut between two escapes, and ended");
+	check_full();
+}
+
 static void
 say_many(void)
 {
@@ -259,6 +405,7 @@ main(void)
 	check_words();
 	check_lines();
 	check_parts();
+	check_quoted();
 	check_unmixed();
 	pid = fork();
 	if (pid == 0) {
