@@ -3,28 +3,44 @@
 
 #include "label.h"
 #include "lobby.h"
+#include "run_lock.h"
 
 #include <errno.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
+
+/* A file that is made misses nothing but its folder. */
+static void
+say_gone(const struct visit *v, char *to, size_t size)
+{
+	const struct conf *c = v->lobby->conf;
+	char *path = idem_run_folder_path(c->run, c->ledger);
+
+	snprintf(to, size, "the run folder %s is gone: restart idemd, which "
+	    "makes it again", path != NULL ? path : "");
+	free(path);
+}
 
 /* Once: a claim is tried again and again. */
 static void
 complain(struct visit *v, const char *what)
 {
-	char key[LOBBY_KEY];
 	int error = errno;
+	char key[LOBBY_KEY], gone[1024];
+	const char *why = strerror(error);
 
 	if (v->note.complained)
 		return;
 	v->note.complained = true;
+	if (error == ENOENT && strcmp(what, "not-made") == 0) {
+		say_gone(v, gone, sizeof gone);
+		why = gone;
+	}
 	lobby_key(&v->x.key, v->x.issued_only, key);
-	/* A file that is made misses nothing but its folder. */
-	log_line_quoted(&v->lobby->log, "error", error == ENOENT &&
-	    strcmp(what, "not-made") == 0 ? "the run folder is gone: restart "
-	    "idemd, which makes it again" : strerror(error), "key=%s note=%s",
-	    key, what);
+	log_line_quoted(&v->lobby->log, "error", why, "key=%s note=%s", key,
+	    what);
 }
 
 /* --- what it says --------------------------------------------------------- */

@@ -108,9 +108,9 @@ static const struct idem_problem_form forms[IDEM_PROBLEMS] = {
 	    "Nothing was done. Send the request again a little later." },
 	[IDEM_PROBLEM_NO_SPACE] = { 503, IDEM_SAYS_NOT_STARTED, true,
 	    "no-space", "The request cannot be taken at the moment",
-	    "Nothing was done. The site has too little room left to write "
-	    "down what would come of it; send the request again a little "
-	    "later." },
+	    "Nothing was done. The site cannot write down what would come of "
+	    "it, so it does not start anything; send the request again a "
+	    "little later." },
 	[IDEM_PROBLEM_RELEASED] = { 503, IDEM_SAYS_NOT_STARTED, true,
 	    "released", "The request was not started",
 	    "Nothing was done. The same request was waited for, and it came "

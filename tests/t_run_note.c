@@ -363,7 +363,7 @@ empty(const char *path)
 static void
 test_no_folder(void)
 {
-	char path[RIG_PATH + 8];
+	char path[RIG_PATH + 8], said[RIG_PATH + 100];
 	struct rig rig;
 	pid_t lobby;
 
@@ -379,8 +379,10 @@ test_no_folder(void)
 	ask(&rig, &request, "503 not-started",
 	    "what cannot be noted is not run");
 	is_int(starts(&rig), 0, "indeed");
-	ok(ask_await_logged(&rig, "note=not-made error=\"the run folder is "
-	    "gone: restart idemd", 1), "the log says why, and what to do");
+	snprintf(said, sizeof said, "note=not-made error=\"the run folder "
+	    "%s is gone: restart idemd", path);
+	ok(ask_await_logged(&rig, said, 1), "the log says what is gone, where, "
+	    "and what to do");
 	ask(&rig, &(struct rig_request){ .method = "POST", .path = "/o" },
 	    "200", "without a key nothing is noted");
 	rig_stop(&rig, WAIT_MS);
