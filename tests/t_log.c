@@ -204,8 +204,8 @@ static const struct {
 	  "a=1 why=\"C:\\\\\"\n" },
 	{ "nor what looks like an escape", "\\\"",
 	  "a=1 why=\"\\\\\\\"\"\n" },
-	{ "lines are not broken, nor terminals spoken to", "a\nb\x1b[2J\xc2\x9b",
-	  "a=1 why=\"a?b?[2J??\"\n" },
+	{ "lines are not broken, nor terminals spoken to",
+	  "a\nb\x1b[2J\xc2\x9b", "a=1 why=\"a?b?[2J??\"\n" },
 };
 static char long_value[4096];	/* of 'x', or of quotes */
 static int long_before;		/* bytes of the line before it */
