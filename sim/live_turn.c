@@ -38,7 +38,7 @@ live_stopped(void)
 static int64_t
 soonest(const struct live *l, int64_t until_ms)
 {
-	int64_t at[5], wake_ms = INT64_MAX;
+	int64_t at[6], wake_ms = INT64_MAX;
 	size_t i;
 
 	/* Rounded up: a wake before its time would spin. */
@@ -51,6 +51,8 @@ soonest(const struct live *l, int64_t until_ms)
 	at[3] = l->watches_n > 0 ? live_now_ms(l) + TURN_MS : INT64_MAX;
 	/* A signal may come just before it waits. */
 	at[4] = live_now_ms(l) + ASK_MS;
+	/* Who was refused as he called, or was made to leave, wakes nobody. */
+	at[5] = l->back != NULL ? live_now_ms(l) : INT64_MAX;
 	for (i = 0; i < sizeof at / sizeof *at; i++)
 		until_ms = at[i] < until_ms ? at[i] : until_ms;
 	return until_ms;

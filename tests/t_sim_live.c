@@ -133,6 +133,16 @@ static const struct row {
 	{ "a client that goes away is harmless",
 	  LEDGER, TWO, "sim.on(sim.label('g1', 'effect.before'), "
 	  "sim.client.give_up('c1'))", SAFE, JUDGE_PASS, NULL, 1, 0 },
+	/* A fifth of a second each would be twelve in all. */
+	{ "a client that is refused tries again when he said",
+	  "gates = { n = 1, arbiter = 'ledger' }", "sim.closed { clients = 1, "
+	  "keys = sim.keys { n = 1 }, retry = sim.retry { max = 60, backoff = "
+	  "'const', base = 1, on = { 'unavailable' } } }",
+	  "sim.on(sim.at(0), sim.proc.kill('g1'))",
+	  "fired = 'any', holds = { 'at_most_once', sim.invariant('at once', "
+	  "function(h) for e in h:each { kind = 'ret', a = 60 } do "
+	  "return e.ms < 10000, e.ms .. ' ms' end return false, 'no try' end) "
+	  "}", JUDGE_PASS, NULL, -1, 0 },
 	{ "a client that reads slowly gets all of its answer",
 	  LEDGER, "sim.script { { at = 0, client = 'c1', slow = 10, send = { "
 	  "key = 'k' } } }", "", "holds = { 'at_most_once', 'no_cross_talk' "
