@@ -23,6 +23,18 @@
 
 #define NOT_THERE " is not there; IDEMSIM_LIBEXEC says where it is"
 
+/* A folder has the bit as well; errno says why not. */
+static bool
+is_program(const char *path)
+{
+	struct stat st;
+
+	if (access(path, X_OK) == -1 || stat(path, &st) == -1)
+		return false;
+	errno = S_ISDIR(st.st_mode) ? EISDIR : EACCES;
+	return S_ISREG(st.st_mode);
+}
+
 const char *
 instance_missing(const struct plan *plan)
 {
@@ -36,7 +48,7 @@ instance_missing(const struct plan *plan)
 	if (plan->handler.effect == PLAN_EXTERNAL) {
 		if (command == NULL)
 			return "no program is named";
-		if (access(command, X_OK) == -1) {
+		if (!is_program(command)) {
 			snprintf(why, sizeof why, "%.300s cannot be executed: "
 			    "%s", command, strerror(errno));
 			return why;

@@ -184,6 +184,24 @@ test_refused(void)
 	sim_rig_stop(&w);
 }
 
+/* A scenario's own program; the right to search a folder makes it none. */
+static void
+test_program(void)
+{
+	const char *why;
+	struct sim_rig w;
+
+	sim_rig_prepare(&w);
+	w.plan.handler.effect = PLAN_EXTERNAL;
+	w.plan.handler.command = "/bin/sh";
+	ok(instance_missing(&w.plan) == NULL, "a program can be executed");
+	w.plan.handler.command = "/";
+	why = instance_missing(&w.plan);
+	is(why != NULL ? why : "nothing is said",
+	    "/ cannot be executed: Is a directory", "a folder is none");
+	sim_rig_stop(&w);
+}
+
 int
 main(void)
 {
@@ -192,6 +210,7 @@ main(void)
 	test_lives();
 	test_front();
 	test_refused();
+	test_program();
 	sim_rig_close();
 	return done();
 }
