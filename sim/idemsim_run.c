@@ -63,6 +63,7 @@ idemsim_catch_signals(void)
 	sigaction(SIGTERM, &end, NULL);
 	sigaction(SIGHUP, &end, NULL);
 	sigaction(SIGPIPE, &ignore, NULL);
+	sigaction(SIGXFSZ, &ignore, NULL);	/* a full disk */
 }
 
 /* --- one run -------------------------------------------------------------- */

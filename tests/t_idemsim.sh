@@ -154,6 +154,9 @@ done
 timeout 60 "$idemsim" run --out o good.lua good.lua >/dev/full 2>err
 got=$?
 told 70 'nothing is run that nobody would be told of'
+(ulimit -f 0; exec timeout 60 "$idemsim" run --out o good.lua >limited 2>&1)
+[ $? = 70 ]
+ok $? 'a file that may not grow is a full disk, and kills nobody'
 timeout 60 "$idemsim" run --out o --json closed.json good.lua >&- 2>err
 got=$?
 told 70 'with a closed one neither'
