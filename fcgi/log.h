@@ -29,8 +29,8 @@ void log_line(struct log *, const char *format, ...)
 
 /*
  * The same, and behind it ` name="value"`: every value of words goes in here,
- * whose quotes and backslashes get a backslash before them, so that the line can
- * be taken apart.  One that is too long is cut, and its end quote is there.
+ * whose quotes and backslashes get a backslash before them, so that the line
+ * can be taken apart.  One that is too long is cut, and its end quote is there.
  */
 void log_line_quoted(struct log *, const char *name, const char *value,
     const char *format, ...) __attribute__((format(printf, 4, 5)));

@@ -281,7 +281,8 @@ int history_write(const struct history *, FILE *);
  * million events, 18 years, or a line of more than 1 MiB.  Numbers are whole.
  * Vector clocks are made anew.  Members have the names that they have here, but
  * "e" for kind, "t" for t_ns, "at" for label and "tok" for token; what is 0,
- * false or NULL (fault, retry_after_s: -1) is left out, but i, t and p never are.
+ * false or NULL (fault, retry_after_s: -1) is left out, but i, t and p never
+ * are.
  */
 int history_read(struct history *, FILE *, const char *name, char *wrong,
     size_t wrong_size);

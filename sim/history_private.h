@@ -32,7 +32,7 @@ bool history_end_find(const char *, enum outcome_end *);
 
 #define HISTORY_FMT 1
 #define HISTORY_EVENTS_MAX 1000000u
-#define HISTORY_T_MAX_NS (INT64_C(1) << 59)	/* 18 years: times can be added */
+#define HISTORY_T_MAX_NS (INT64_C(1) << 59)	/* 18 years; sums fit */
 #define HISTORY_LINE_MAX (1u << 20)
 
 /* A member of an event, or of the head, and its name in a file. */
