@@ -4,10 +4,13 @@
 #include "names.h"
 
 #include <errno.h>
+#include <limits.h>
+#include <stdarg.h>
 #include <stdlib.h>
 #include <string.h>
 
 #define WORDS 12
+#define LINE_MAX_LEN PIPE_BUF	/* what one write keeps whole */
 
 enum phase { BEGIN, COMMIT, END, PHASES };
 
@@ -20,6 +23,7 @@ struct line {
 	size_t effect, store_key;	/* their numbers; NAMES_NONE */
 	const char *key, *gate, *business, *nonce;
 	int64_t attempt, try, life, pid;
+	size_t number;		/* in the file */
 };
 
 struct reading {
@@ -30,7 +34,30 @@ struct reading {
 	const char **keys;	/* symbolic, by number of the store key */
 	size_t *order;		/* by effect: its place, from 1; 0: not yet */
 	size_t ordered;
+	const char **did;	/* by effect: its last phase; NULL: none yet */
+	const struct effects_span *span;
+	const char *path;
+	char *wrong;		/* the first thing that is */
+	size_t wrong_size;
+	bool is_wrong;
 };
+
+static void __attribute__((format(printf, 2, 3)))
+wrong(struct reading *r, const char *format, ...)
+{
+	va_list args;
+	int n;
+
+	if (r->is_wrong)
+		return;
+	r->is_wrong = true;
+	n = snprintf(r->wrong, r->wrong_size, "%s: ", r->path);
+	if (n < 0 || (size_t)n >= r->wrong_size)
+		return;
+	va_start(args, format);
+	vsnprintf(r->wrong + n, r->wrong_size - (size_t)n, format, args);
+	va_end(args);
+}
 
 /* --- one line ------------------------------------------------------------- */
 
@@ -84,10 +111,12 @@ began(const char *effect)
 
 /* Without its newline.  False: it is no line of a journal. */
 static bool
-read_line(struct reading *r, char *text, int64_t began_ns)
+read_line(struct reading *r, char *text, size_t number)
 {
 	char *w[WORDS + 1];
-	struct line line = { .effect = NAMES_NONE, .store_key = NAMES_NONE };
+	struct line line = { .effect = NAMES_NONE, .store_key = NAMES_NONE,
+	    .number = number };
+	int64_t began_ns = r->span->began_ns;
 
 	if (cut(text, w) != WORDS || w[0][0] == '-' ||
 	    !read_number(w[0], &line.t_ns) ||
@@ -102,6 +131,11 @@ read_line(struct reading *r, char *text, int64_t began_ns)
 	if (line.t_ns < began_ns ||
 	    (began(w[2]) != -1 && began(w[2]) < began_ns))
 		return true;
+	if (line.t_ns > r->span->now_ns) {
+		wrong(r, "line %zu has a time that is not yet: it is to be of "
+		    "CLOCK_MONOTONIC", number);
+		return true;
+	}
 	line.t_ns -= began_ns;
 	line.effect = names_add(&r->effects, &r->arena, w[2]);
 	line.key = read_text(r, w[3]);
@@ -115,25 +149,38 @@ read_line(struct reading *r, char *text, int64_t began_ns)
 	return true;
 }
 
-/* 0, or the number of the line that is wrong. */
-static size_t
-read_lines(struct reading *r, FILE *file, int64_t began_ns)
+static bool
+is_line(const char *text, size_t len)
+{
+	return len <= LINE_MAX_LEN && text[len - 1] == '\n' &&
+	    memchr(text, '\0', len) == NULL;
+}
+
+/* Up to the first that is none. */
+static void
+read_lines(struct reading *r, FILE *file)
 {
 	char *text = NULL;
-	size_t size = 0, number = 0, wrong = 0;
+	size_t size = 0, number = 0;
+	bool good = true;
 	ssize_t len;
 
-	while (wrong == 0 && (len = getline(&text, &size, file)) > 0) {
+	while (good && (len = getline(&text, &size, file)) > 0) {
 		number++;
-		if (text[len - 1] != '\n' ||
-		    memchr(text, '\0', (size_t)len) != NULL)
-			wrong = number;
+		good = r->n < r->span->max;
+		if (!good) {
+			wrong(r, "it has more lines than a history has room "
+			    "for");
+			break;
+		}
+		good = is_line(text, (size_t)len);
 		text[len - 1] = '\0';
-		if (wrong == 0 && !read_line(r, text, began_ns))
-			wrong = number;
+		good = good && read_line(r, text, number);
+		if (!good)
+			wrong(r, "line %zu is none of a journal of effects",
+			    number);
 	}
 	free(text);
-	return wrong;
 }
 
 /* --- all of them ---------------------------------------------------------- */
@@ -146,9 +193,11 @@ by_time(const void *a_, const void *b_)
 
 	if (a->t_ns != b->t_ns)
 		return a->t_ns < b->t_ns ? -1 : 1;
-	return a->effect == b->effect && a->phase != b->phase ?
-	    (a->phase < b->phase ? -1 : 1) :
-	    (a->effect > b->effect) - (a->effect < b->effect);
+	if (a->effect != b->effect)
+		return a->effect < b->effect ? -1 : 1;
+	if (a->phase != b->phase)
+		return a->phase < b->phase ? -1 : 1;
+	return (a->number > b->number) - (a->number < b->number);
 }
 
 /*
@@ -199,6 +248,21 @@ copied(struct history *h, const char *text)
 	return text != NULL ? history_text(h, text) : NULL;
 }
 
+/* Of two that cannot both be nobody knows which is true. */
+static bool
+can_be(struct reading *r, const struct line *l)
+{
+	const char *why = history_run_odd(r->did[l->effect],
+	    phases[l->phase]);
+
+	if (why != NULL)
+		wrong(r, "line %zu: the run %.40s %s", l->number,
+		    r->effects.at[l->effect], why);
+	else
+		r->did[l->effect] = phases[l->phase];
+	return why == NULL;
+}
+
 static void
 insert(struct history *h, struct reading *r, const struct line *l)
 {
@@ -236,31 +300,38 @@ rename_said(struct history *h, struct reading *r)
 	}
 }
 
-int
-effects_read(struct history *h, const char *path, int64_t began_ns,
-    char *wrong, size_t wrong_size)
+static void
+insert_all(struct history *h, struct reading *r)
 {
-	struct reading r = { 0 };
+	size_t i;
+
+	if (r->n > 0)
+		qsort(r->lines, r->n, sizeof *r->lines, by_time);
+	learn_keys(r);
+	r->order = arena_get(&r->arena, (r->effects.n + 1) * sizeof *r->order);
+	r->did = arena_get(&r->arena, (r->effects.n + 1) * sizeof *r->did);
+	for (i = 0; i < r->n; i++)
+		if (can_be(r, &r->lines[i]))
+			insert(h, r, &r->lines[i]);
+	history_settle(h);
+	rename_said(h, r);
+}
+
+int
+effects_read(struct history *h, const char *path,
+    const struct effects_span *span, char *why, size_t why_size)
+{
+	struct reading r = { .span = span, .path = path, .wrong = why,
+	    .wrong_size = why_size };
 	FILE *file = fopen(path, "re");
-	size_t at, i;
 
 	if (file == NULL) {
-		snprintf(wrong, wrong_size, "%s: %s", path, strerror(errno));
+		snprintf(why, why_size, "%s: %s", path, strerror(errno));
 		return -1;
 	}
-	at = read_lines(&r, file, began_ns);
+	read_lines(&r, file);
 	fclose(file);
-	if (at > 0)
-		snprintf(wrong, wrong_size,
-		    "%s: line %zu is none of a journal of effects", path, at);
-	if (r.n > 0)
-		qsort(r.lines, r.n, sizeof *r.lines, by_time);
-	learn_keys(&r);
-	r.order = arena_get(&r.arena, (r.effects.n + 1) * sizeof *r.order);
-	for (i = 0; i < r.n; i++)
-		insert(h, &r, &r.lines[i]);
-	history_settle(h);
-	rename_said(h, &r);
+	insert_all(h, &r);
 	arena_free(&r.arena);
-	return at > 0 ? -1 : 0;
+	return r.is_wrong ? -1 : 0;
 }

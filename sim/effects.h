@@ -22,9 +22,16 @@
  * is another run's and passed over.
  *
  * 0; -1: the file cannot be read, or a line is none (cut, which this machine's
- * writes are not, or junk), and why; the history has what was before it.
+ * writes are not, or junk), or there are more than `max`, and why; the history
+ * has what was before it.  A line that says what cannot be (a program of the
+ * user's may write any) is left out, and is a -1 too: of a time after now_ns,
+ * or of what no run does after what it did before (history_run_odd).
  */
-int effects_read(struct history *, const char *path, int64_t began_ns,
-    char *wrong, size_t wrong_size);
+struct effects_span {
+	int64_t began_ns, now_ns;
+	size_t max;		/* lines */
+};
+int effects_read(struct history *, const char *path,
+    const struct effects_span *, char *wrong, size_t wrong_size);
 
 #endif

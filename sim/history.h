@@ -273,6 +273,8 @@ void history_free(struct history *);
 
 /* --- as a file (history_json.c): JSONL, the head first -------------------- */
 
+#define HISTORY_EVENTS_MAX 1000000u	/* of one that can be read */
+
 /* 0; -1 and errno. */
 int history_write(const struct history *, FILE *);
 /*
@@ -295,6 +297,9 @@ int history_read(struct history *, FILE *, const char *name, char *wrong,
  * then there as often as it happened: of anything else none should be given.
  */
 size_t history_odd(const struct history *, char *why, size_t why_size);
+/* What a run cannot do after what it did before (words of `ph`; NULL: nothing
+   yet), in words: "begins twice".  NULL: it can. */
+const char *history_run_odd(const char *before, const char *ph);
 
 /* For people: a line an event, aligned (history_say.c). */
 void history_say(const struct history *, FILE *);

@@ -171,20 +171,25 @@ try_step(const struct history_event *before, const struct history_event *e)
 	return before->kind == HISTORY_RET ? "ends twice" : NULL;
 }
 
+const char *
+history_run_odd(const char *before, const char *ph)
+{
+	if (before == NULL)
+		return is(ph, "begin") ? NULL : "goes on, and has not begun";
+	if (is(ph, "begin"))
+		return "begins twice";
+	if (is(before, "end"))
+		return "goes on after its end";
+	return is(before, "commit") && is(ph, "commit") ? "commits twice" :
+	    NULL;
+}
+
 static const char *
 run_step(const struct history_event *before, const struct history_event *e)
 {
 	bool same = before != NULL && strcmp(before->id, e->id) == 0;
 
-	if (!same)
-		return is(e->ph, "begin") ? NULL :
-		    "goes on, and has not begun";
-	if (is(e->ph, "begin"))
-		return "begins twice";
-	if (is(before->ph, "end"))
-		return "goes on after its end";
-	return is(before->ph, "commit") && is(e->ph, "commit") ?
-	    "commits twice" : NULL;
+	return history_run_odd(same ? before->ph : NULL, e->ph);
 }
 
 static size_t

@@ -31,7 +31,6 @@ bool history_kind_find(const char *, enum history_kind *);
 bool history_end_find(const char *, enum outcome_end *);
 
 #define HISTORY_FMT 1
-#define HISTORY_EVENTS_MAX 1000000u
 #define HISTORY_T_MAX_NS (INT64_C(1) << 59)	/* 18 years; sums fit */
 #define HISTORY_LINE_MAX (1u << 20)
 

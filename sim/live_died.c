@@ -138,7 +138,8 @@ journal_tells(struct live *l)
 	for (i = 0; i < n && !plan_may(l->plan); i++) {
 		e = &l->h->events[i];
 		if (e->kind != HISTORY_EFFECT || strcmp(e->ph, "begin") != 0 ||
-		    is_there((pid_t)e->pid) || has_ended(l->h, i))
+		    is_there((pid_t)e->pid) || has_ended(l->h, i) ||
+		    !live_fits(l, 1))
 			continue;
 		died(l, e->p, "it was cut off");
 		told = true;

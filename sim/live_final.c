@@ -109,7 +109,7 @@ ledger_final(struct live *l, struct live_gate *g, const char *p, char *list)
 	struct history_event *e;
 	size_t i;
 
-	if (!list_ledger(l, g, p, list))
+	if (!live_fits(l, l->keys_n) || !list_ledger(l, g, p, list))
 		return;
 	read_list(l, list, entries);
 	for (i = 0; i < l->keys_n; i++) {
@@ -153,7 +153,7 @@ record(void *arg, const char *hex, const char *state, unsigned attempt)
 	const struct live_key *key = live_key_stored(f->l, hex, strlen(hex));
 	struct history_event *e;
 
-	if (key == NULL)
+	if (key == NULL || !live_fits(f->l, 1))
 		return;
 	e = history_add(f->l->h, HISTORY_STORE, live_now_ns(f->l), f->p);
 	e->k = key->name;
@@ -206,9 +206,12 @@ leaks(struct live *l, struct live_gate *g)
 static void
 effects(struct live *l)
 {
+	const struct effects_span span = {
+		l->began_ns, l->began_ns + live_now_ns(l), live_room(l)
+	};
 	char wrong[200] = "";
 
-	if (effects_read(l->h, l->cast->effects, l->began_ns, wrong,
+	if (effects_read(l->h, l->cast->effects, &span, wrong,
 	    sizeof wrong) != 0)
 		live_cut(l, "%s", wrong);
 }

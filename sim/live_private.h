@@ -416,6 +416,10 @@ void live_heal(struct live *);
 
 int64_t live_now_ns(const struct live *);
 int64_t live_now_ms(const struct live *);	/* of the loop's clock */
+/* How many more events its history may get: of one with more than can be read
+   nobody could judge again.  false: not so many, and the run is cut. */
+size_t live_room(const struct live *);
+bool live_fits(struct live *, size_t events);
 /* The run ends as soon as can be, and nothing can be said of it: why, to stand
    behind "the run was cut short:".  The first reason is kept. */
 void live_cut(struct live *, const char *format, ...)

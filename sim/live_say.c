@@ -10,6 +10,7 @@
 #include <time.h>
 
 #define MS_NS 1000000
+#define FEW 100
 
 static int64_t
 monotonic_ns(void)
@@ -44,6 +45,25 @@ live_cut(struct live *l, const char *format, ...)
 	va_start(args, format);
 	vsnprintf(l->wrong, sizeof l->wrong, format, args);
 	va_end(args);
+}
+
+/* A few are left for how it ended, and why. */
+size_t
+live_room(const struct live *l)
+{
+	size_t max = HISTORY_EVENTS_MAX - FEW;
+
+	return l->h->n < max ? max - l->h->n : 0;
+}
+
+bool
+live_fits(struct live *l, size_t events)
+{
+	if (live_room(l) >= events)
+		return true;
+	live_cut(l, "more happened than a history has room for (%u events)",
+	    HISTORY_EVENTS_MAX);
+	return false;
 }
 
 void

@@ -130,6 +130,8 @@ look_for_means(struct live *l)
 		    "ulimit -n", strerror(error));
 }
 
+/* Half of a history is for what a run has to say at its end: of its programs,
+   of which each has three lines at most, and of its stores. */
 void
 live_turn(struct live *l, int64_t until_ms)
 {
@@ -154,4 +156,5 @@ live_turn(struct live *l, int64_t until_ms)
 		out_of_patience(l);
 	look_for_means(l);
 	live_look_for_room(l);
+	(void)live_fits(l, HISTORY_EVENTS_MAX / 2);
 }

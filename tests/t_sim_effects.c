@@ -4,6 +4,7 @@
 #include "tap.h"
 
 #include <fcntl.h>
+#include <limits.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
@@ -12,10 +13,13 @@
 /* A journal of effects, read from memory. */
 
 #define BEGAN INT64_C(1000)
+#define NOW INT64_C(1000000)
 
 static int
-read_journal(struct history *h, const char *text, size_t len, char wrong[200])
+read_some(struct history *h, const char *text, size_t len, size_t max,
+    char wrong[200])
 {
+	const struct effects_span span = { BEGAN, NOW, max };
 	char path[40];
 	int fd = memfd_create("journal", MFD_CLOEXEC), result;
 
@@ -23,9 +27,15 @@ read_journal(struct history *h, const char *text, size_t len, char wrong[200])
 		bail_out("no memory for a journal");
 	snprintf(path, sizeof path, "/proc/self/fd/%d", fd);
 	wrong[0] = '\0';
-	result = effects_read(h, path, BEGAN, wrong, 200);
+	result = effects_read(h, path, &span, wrong, 200);
 	close(fd);
 	return result;
+}
+
+static int
+read_journal(struct history *h, const char *text, size_t len, char wrong[200])
+{
+	return read_some(h, text, len, SIZE_MAX, wrong);
 }
 
 /* "h1 e1 begin k1/3@5": lane, name, phase, key and try, time. */
@@ -100,6 +110,29 @@ static const struct {
 	  "line 1 is none" },
 	{ "a line without a time", "- begin e7.1001 k1 aa 1 3 g1 1 7 - n\n",
 	  "", "line 1 is none" },
+	{ "a run that begins twice", A(1001, "begin") A(1002, "begin")
+	  A(1003, "commit"), "h1 e1 begin k1/3@1, h1 e1 commit k1/3@3",
+	  "line 2: the run e7.1001 begins twice" },
+	{ "also if it is the same line", A(1001, "begin") A(1001, "begin")
+	  B(1004, "begin"), "h1 e1 begin k1/3@1, h2 e2 begin k2/4@4",
+	  "line 2: the run e7.1001 begins twice" },
+	{ "a run that commits twice", A(1001, "begin") A(1002, "commit")
+	  A(1003, "commit") A(1004, "end"), "h1 e1 begin k1/3@1, "
+	  "h1 e1 commit k1/3@2, h1 e1 end k1/3@4",
+	  "line 3: the run e7.1001 commits twice" },
+	{ "a run that goes on after its end", A(1001, "begin") A(1002, "end")
+	  A(1003, "commit"), "h1 e1 begin k1/3@1, h1 e1 end k1/3@2",
+	  "line 3: the run e7.1001 goes on after its end" },
+	{ "a run that never began", A(1002, "commit") B(1004, "begin"),
+	  "h1 e1 begin k2/4@4", "line 1: the run e7.1001 goes on, and has not "
+	  "begun" },
+	{ "a commit before its begin, by their times", A(1005, "begin")
+	  A(1003, "commit"), "h1 e1 begin k1/3@5", "line 2: the run e7.1001 "
+	  "goes on, and has not begun" },
+	{ "a time of another clock", A(1001, "begin")
+	  A(1700000000000000000, "commit") B(1004, "begin"),
+	  "h1 e1 begin k1/3@1, h2 e2 begin k2/4@4",
+	  "line 2 has a time that is not yet" },
 	{ "an effect without a name", "1001 begin  k1 aa 1 3 g1 1 7 - n\n", "",
 	  "line 1 is none" }
 };
@@ -153,8 +186,8 @@ check_others(void)
 	    h.events[1].business == NULL && h.events[7].i == 8,
 	    "the rest of a line is there as well");
 	history_free(&h);
-	is_int(effects_read(&h, "/nonexistent/journal", 0, wrong,
-	    sizeof wrong), -1, "a journal that is not there is told");
+	is_int(effects_read(&h, "/nonexistent/journal",
+	    &(struct effects_span){ .now_ns = NOW }, wrong, sizeof wrong), -1, "a journal that is not there is told");
 	ok(strstr(wrong, "No such file") != NULL, "with the reason");
 	history_free(&h);
 }
@@ -186,6 +219,31 @@ check_many(void)
 	history_free(&h);
 }
 
+/* What a history would have no room for, or what no write keeps whole. */
+static void
+check_bounds(void)
+{
+	static const char three[] = A(1001, "begin") A(1002, "commit")
+	    A(1003, "end");
+	char line[PIPE_BUF + 100], wrong[200];
+	struct history h = { 0 };
+	int len;
+
+	is_int(read_some(&h, three, sizeof three - 1, 3, wrong), 0,
+	    "as many lines as there may be are read");
+	history_free(&h);
+	is_int(read_some(&h, three, sizeof three - 1, 2, wrong), -1,
+	    "one more is told");
+	ok(strstr(wrong, "more lines than a history has room for") != NULL &&
+	    h.n == 2, "and the others are there");
+	history_free(&h);
+	len = snprintf(line, sizeof line, "1001 begin e7.1001 %0*d aa 1 3 g1 "
+	    "1 7 - n\n", PIPE_BUF, 1);
+	is_int(read_journal(&h, line, (size_t)len, wrong), -1,
+	    "a line that no write keeps whole is none");
+	history_free(&h);
+}
+
 int
 main(void)
 {
@@ -199,5 +257,6 @@ main(void)
 	history_free(&h);
 	check_others();
 	check_many();
+	check_bounds();
 	return done();
 }

@@ -123,12 +123,13 @@ end_text(int status, char text[24])
 static const char *
 noted(struct history *h)
 {
+	const struct effects_span all = { 0, INT64_MAX, SIZE_MAX };
 	char wrong[PATH] = "";
 	char *text;
 	size_t i;
 
 	*h = (struct history){ 0 };
-	if (effects_read(h, world.journal, 0, wrong, sizeof wrong) != 0)
+	if (effects_read(h, world.journal, &all, wrong, sizeof wrong) != 0)
 		bail_out("%s", wrong);
 	text = arena_text(&h->arena, "");
 	for (i = 0; i < h->n; i++)
