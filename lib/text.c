@@ -31,12 +31,8 @@ html_escape(struct idem_buf *out, uint8_t c)
 		idem_buf_u8(out, c);
 }
 
-/*
- * The length of the character that text begins with, 0 if it is not well
- * formed (RFC 3629, 4).  Its NUL ends any character cut off.
- */
-static size_t
-utf8_len(const uint8_t *text)
+size_t
+idem_text_char_len(const uint8_t *text)
 {
 	uint8_t low = 0x80, high = 0xbf;
 	size_t len, i;
@@ -70,7 +66,7 @@ put(struct idem_buf *out, const char *text, escape_fn *escape)
 	size_t len, i;
 
 	while (*at != '\0') {
-		len = utf8_len(at);
+		len = idem_text_char_len(at);
 		for (i = 0; i < len; i++)
 			escape(out, at[i]);
 		if (len == 0)

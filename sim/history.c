@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: ISC */
 #include "history_private.h"
 
+#include "text.h"
+
 #include <stdlib.h>
 #include <string.h>
 
@@ -104,15 +106,50 @@ more_places(struct history *h, struct history_private *in)
 			*place(in, old.words[i].text) = old.words[i];
 }
 
+/*
+ * A file has UTF-8 only (JSON); so that two texts that are not the same are not
+ * in it either, bytes that are none are "\xff" from the first.  NULL: there are
+ * none.
+ */
+static const char *
+as_utf8(struct history *h, const char *text)
+{
+	const uint8_t *at = (const uint8_t *)text;
+	char *copy, *to;
+	size_t len;
+
+	while (*at != '\0' && (len = idem_text_char_len(at)) > 0)
+		at += len;
+	if (*at == '\0')
+		return NULL;
+	copy = to = arena_get(&h->arena, 4 * strlen(text) + 1);
+	for (at = (const uint8_t *)text; *at != '\0'; at += len) {
+		len = idem_text_char_len(at);
+		memcpy(to, at, len);
+		to += len;
+		if (len == 0) {
+			to += snprintf(to, 5, "\\x%02x", *at);
+			len = 1;
+		}
+	}
+	return copy;
+}
+
 struct history_word *
 history_word(struct history *h, const char *text)
 {
 	struct history_private *in = private_of(h);
 	struct history_word *word;
+	const char *utf8;
 
 	if (2 * in->words_n >= in->places)
 		more_places(h, in);
 	word = place(in, text);
+	utf8 = word->text == NULL ? as_utf8(h, text) : NULL;
+	if (utf8 != NULL) {
+		text = utf8;
+		word = place(in, text);
+	}
 	if (word->text == NULL) {
 		word->text = arena_text(&h->arena, text);
 		in->words_n++;

@@ -247,7 +247,7 @@ void history_begin(struct history *, const struct plan *, const char *mode,
  */
 struct history_event *history_add(struct history *, enum history_kind,
     int64_t t_ns, const char *p);
-/* One copy of each text. */
+/* One copy of each text; of bytes that are no UTF-8 "\xff" stands in it. */
 const char *history_text(struct history *, const char *);
 /*
  * An event that is learnt of late (an effect, from the journal): put where its

@@ -157,6 +157,19 @@ stamp(struct stamping *s, struct history_event *e)
 	return true;
 }
 
+static void
+own_members(struct history *h, struct history_event *e)
+{
+	const struct history_member *m;
+	const char *text;
+
+	for (m = history_event_members(); m->name != NULL; m++)
+		if (m->kind == HISTORY_M_TEXT) {
+			text = history_text(h, history_member_text(m, e));
+			memcpy((char *)e + m->at, &text, sizeof text);
+		}
+}
+
 /* Texts that a caller put in as they were are made the one copy, too. */
 static void
 own_texts(struct history *h)
@@ -167,8 +180,7 @@ own_texts(struct history *h)
 	for (i = 0; i < h->n; i++) {
 		e = &h->events[i];
 		e->p = history_text(h, e->p);
-		e->id = history_text(h, e->id);
-		e->says_effect = history_text(h, e->says_effect);
+		own_members(h, e);
 		e->v = NULL;
 		e->v_n = 0;
 		history_lane(h, e->p);

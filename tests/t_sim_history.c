@@ -291,11 +291,19 @@ test_bytes(void)
 	char wrong[200] = "", *text;
 
 	history_add(&h, HISTORY_NOTE, 0, "g1")->what = "a\xff\xc3(b\n\"";
+	history_add(&h, HISTORY_RET, 0, "c1")->says_key = "k\xfe";
+	history_add(&h, HISTORY_INV, 0, "c1")->k = "k\xff";
+	history_add(&h, HISTORY_INV, 0, "c1")->k = "k\xc3\xa9";
 	history_stamp_all(&h);
 	text = written(&h);
 	ok(read_text(&again, text, strlen(text), wrong) == 0 &&
-	    strcmp(again.events[0].what, "a\?\?(b\n\"") == 0,
+	    strcmp(again.events[0].what, "a\\xff\\xc3(b\n\"") == 0,
 	    "bytes that are no UTF-8 do not spoil a file");
+	ok(strcmp(again.events[0].what, h.events[0].what) == 0,
+	    "and are in it as they were judged");
+	ok(strcmp(again.events[1].says_key, again.events[2].k) != 0 &&
+	    strcmp(again.events[3].k, "k\xc3\xa9") == 0,
+	    "texts that differ do so there too, and what is UTF-8 is as it was");
 	history_free(&again);
 	history_free(&h);
 	free(text);
