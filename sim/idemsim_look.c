@@ -129,10 +129,24 @@ find_point(struct source *from, const struct history *h)
 	return false;
 }
 
+/* A parameter may have any value that a run was given. */
+static size_t
+choices_of(const struct history *h, struct scenario_choice *out)
+{
+	size_t n;
+
+	for (n = 0; n < h->head.params_n && n < IDEMSIM_PARAMS; n++)
+		out[n] = (struct scenario_choice){ h->head.params[n].name,
+		    h->head.params[n].value };
+	return n;
+}
+
 static void
 source_open(struct source *from, const struct history *h, const char *name)
 {
+	struct scenario_choice choices[IDEMSIM_PARAMS];
 	const char *path = h->head.file;
+	size_t n = choices_of(h, choices);
 	char wrong[2000] = "";
 
 	*from = (struct source){ .point = 0 };
@@ -143,7 +157,7 @@ source_open(struct source *from, const struct history *h, const char *name)
 		    "go to where it is\n", name, path != NULL ? path : "?");
 		return;
 	}
-	from->scenario = scenario_open(path, NULL, 0, wrong, sizeof wrong);
+	from->scenario = scenario_open(path, choices, n, wrong, sizeof wrong);
 	if (from->scenario == NULL)
 		fprintf(stderr, "idemsim: %s\n", wrong);
 	else if (!find_point(from, h)) {
