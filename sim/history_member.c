@@ -85,6 +85,7 @@ static const struct history_member of_head[] = {
 	AT(FLAG, fired_any),
 	AT(FLAG, fired_none),
 	AT(SIZE, own),
+	AT(FLAG, others),
 	AT(BOUND, handler_runs_per_key),
 	AT(BOUND, store_ops_per_attempt),
 	AT(BOUND, queue_depth),

@@ -99,6 +99,14 @@ write_text(FILE *file, const void *h)
 	return 0;
 }
 
+/* The folder of the point that is under way. */
+static void
+folder_of(const struct session *s, char *out, size_t size)
+{
+	snprintf(out, size, "%.4000s/%03zu-logs", s->o->keep != NULL ?
+	    s->o->keep : s->report.out, s->report.done + 1);
+}
+
 /* As a file, and for people. */
 static void
 keep_history(struct session *s, const char *folder, const struct history *h)
@@ -129,14 +137,20 @@ keep(struct session *s, const struct judge_point *p, const struct history *h)
 
 	if (s->o->keep == NULL && !bad)
 		return;
-	snprintf(folder, sizeof folder, "%.4000s/%03zu-logs", in,
-	    s->report.done + 1);
+	folder_of(s, folder, sizeof folder);
 	if (folder_make(in) != 0 || live_keep(folder) != 0) {
 		say(s, folder);
 		return;
 	}
 	if (s->o->keep != NULL)
 		keep_history(s, folder, h);
+}
+
+/* Which points there are may have been said, and how often each runs. */
+static bool
+is_all_of_it(const struct idemsim_options *o)
+{
+	return !o->quick && o->only == NULL && o->params_n == 0;
 }
 
 /* -1: it could not be done; then its history has no end. */
@@ -148,6 +162,8 @@ run_once(struct session *s, const struct idemsim_point *at, unsigned run,
 	int status = s->world->run(at->plan, idemsim_seed_of(s->seed, run),
 	    run, h, wrong, sizeof wrong);
 
+	h->head.others = !is_all_of_it(s->o) ||
+	    scenario_points(at->scenario) > 1;
 	if (status == 0)
 		return 0;
 	fprintf(stderr, "idemsim: %s: %s\n", at->plan->name, wrong);
@@ -214,12 +230,29 @@ judge(struct session *s, const struct idemsim_point *at, struct one *one)
 	one->good = false;
 }
 
+/* Else its history would be refused when it is to be judged again. */
+static bool
+can_be(struct session *s, const struct idemsim_point *at,
+    const struct history *h)
+{
+	char why[200];
+	size_t line = history_odd(h, why, sizeof why);
+
+	if (line == 0)
+		return true;
+	fprintf(stderr, "idemsim: %s: line %zu of its history cannot be: %s\n",
+	    at->plan->name, line, why);
+	s->failed = true;
+	return false;
+}
+
 static void
 run_one(struct session *s, const struct idemsim_point *at, unsigned run,
     struct one *one)
 {
 	*one = (struct one){ .run = run };
-	one->good = run_once(s, at, run, &one->h) == 0;
+	one->good = run_once(s, at, run, &one->h) == 0 &&
+	    can_be(s, at, &one->h);
 	judge(s, at, one);
 }
 
@@ -320,19 +353,26 @@ why_not(struct session *s, const struct plan *plan)
 	return why;
 }
 
-/* Which points there are may have been said, and how often each runs. */
-static bool
-is_all_of_it(const struct idemsim_options *o)
+/* What was kept of the last one is not to be judged otherwise. */
+static void
+point_is_vacuous(struct session *s, struct history *worst)
 {
-	return !o->quick && o->only == NULL && o->params_n == 0;
+	char folder[4096];
+
+	worst->head.others = false;
+	if (s->o->keep == NULL)
+		return;
+	folder_of(s, folder, sizeof folder);
+	keep_history(s, folder, worst);
 }
 
 static void
-judge_file_so_far(struct session *s, struct judge_point *p, bool last)
+judge_file_so_far(struct session *s, struct judge_point *p,
+    struct history *worst, bool last)
 {
 	judge_file_add(&s->file, p);
-	if (last && is_all_of_it(s->o))
-		judge_file_end(&s->file, p);
+	if (last && is_all_of_it(s->o) && judge_file_end(&s->file, p))
+		point_is_vacuous(s, worst);
 	if (last)
 		s->file = (struct judge_file){ .partial = false };
 }
@@ -352,7 +392,7 @@ run_point(struct session *s, const struct idemsim_point *at, bool last)
 		run_all(s, at, &p, &worst);
 		judge_point_end(&p);
 	}
-	judge_file_so_far(s, &p, last);
+	judge_file_so_far(s, &p, &worst, last);
 	if (!interrupted || p.verdict == JUDGE_FAIL)
 		report_point(&s->report, &p, worst.n > 0 &&
 		    p.verdict != JUDGE_PASS ? &worst : NULL);

@@ -95,8 +95,8 @@ struct judge_file {
 };
 /* After judge_point_end. */
 void judge_file_add(struct judge_file *, const struct judge_point *);
-/* The last point, if it passed, is VACUOUS where one was not. */
-void judge_file_end(const struct judge_file *, struct judge_point *last);
+/* The last point, if it passed, is VACUOUS where one was not: true. */
+bool judge_file_end(const struct judge_file *, struct judge_point *last);
 
 /* 0; 1 a violation; 2 only inconclusive or vacuous ones; as processes end. */
 int judge_exit(const enum judge_verdict *, size_t n);

@@ -20,7 +20,7 @@ judge_file_add(struct judge_file *file, const struct judge_point *p)
 }
 
 /* Of a failure the point says something worse already. */
-void
+bool
 judge_file_end(const struct judge_file *file, struct judge_point *last)
 {
 	size_t i, n = 0;
@@ -34,11 +34,12 @@ judge_file_end(const struct judge_file *file, struct judge_point *last)
 				    (enum plan_invariant)i);
 		}
 	if (n == 0 || file->partial || last->verdict != JUDGE_PASS)
-		return;
+		return false;
 	last->verdict = last->worst.verdict = JUDGE_VACUOUS;
 	snprintf(last->message, sizeof last->message, "%s is unexercised%s: no "
 	    "run of the file put it to the test", first,
 	    n > 1 ? ", and others are" : "");
 	snprintf(last->worst.message, sizeof last->worst.message, "%s",
 	    last->message);
+	return true;
 }

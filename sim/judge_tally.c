@@ -97,7 +97,7 @@ judge_tally_up(const struct judge_tally *t, char *out, size_t size)
 	if (nothing_shown(t, out, size))
 		return JUDGE_FAIL;
 	if (no_fault(t, out, size) || never_sometimes(t, out, size) ||
-	    (t->alone && unexercised(t, out, size)) ||
+	    (t->alone && !t->head->others && unexercised(t, out, size)) ||
 	    nothing_claimed(t, out, size))
 		return JUDGE_VACUOUS;
 	return JUDGE_PASS;

@@ -35,7 +35,7 @@
  *
  * head: words such as retry=3 (on_unknown and its number), probe, lease=1000
  * grace= wait= limit= keep= once= probe_ms= mode=model arbiter=redis
- * outage=pass gates=2 own=1
+ * outage=pass gates=2 own=1 others
  * apart (a ledger each) front fails external business runs=1
  * runs+lease_expiry=1 ops= queue= goodput= p99= holds=at_most_once relaxed=
  * violates=

@@ -127,6 +127,8 @@ head_word(struct history *h, const char *word)
 		head->handler_fails = true;
 	else if (strcmp(word, "external") == 0)
 		head->handler_answers = false;
+	else if (strcmp(word, "others") == 0)
+		head->others = true;
 	else if (strcmp(word, "business") == 0)
 		head->business = true;
 	else if (strcmp(word, "fired_any") == 0)
