@@ -13,9 +13,9 @@
  */
 #define NAME "orders"
 #define LIARS 2
-#define SILENT_MS 1000		/* never three failures within a second */
-#define LIMIT_MS 40000
-#define SOON_MS 20000		/* each lie may cost a time-out, or two */
+#define SILENT_MS 4000		/* who is held up for less is not silent */
+#define LIMIT_MS 120000
+#define SOON_MS 60000		/* each lie may cost a time-out, or two */
 
 #define PORT "%d"		/* of the replica */
 #define ADDRESS(host, port) "say *2\r\n" host port
