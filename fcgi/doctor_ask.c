@@ -6,7 +6,19 @@
 #include <string.h>
 
 #define SERVERS_MAX 64u
-#define WAIT_MS 2000
+
+/* idemd gives up sooner than who looks what is wrong. */
+struct idem_redis_options
+doctor_ask_options(const struct conf_redis *conf)
+{
+	struct idem_redis_options o = conf->client;
+
+	o.clock = &idem_clock_real;
+	o.switched = NULL;
+	if (o.timeout_ms < DOCTOR_WAIT_MS)
+		o.timeout_ms = DOCTOR_WAIT_MS;
+	return o;
+}
 
 /* --- one server more ------------------------------------------------------ */
 
@@ -129,7 +141,7 @@ may_all(struct idem_redis *client, const char *prefix, char *error, size_t size)
 			args[k] = idem_bytes_text(commands[i][k]);
 		args[k] = c.key = idem_bytes_text(key);
 		c.args_len = k + 1;
-		c.deadline_ms = idem_boot_ms(&idem_clock_real) + WAIT_MS;
+		c.deadline_ms = idem_boot_ms(&idem_clock_real) + DOCTOR_WAIT_MS;
 		idem_redis_wait(client, &c, &reply);
 		good = reply.class == IDEM_OK;
 		if (!good)
@@ -144,7 +156,7 @@ static void
 self_test(const struct doctor_asker *a, struct doctor_redis *r)
 {
 	struct doctor_server *s = first_master(r);
-	struct idem_redis_options options = a->conf->client;
+	struct idem_redis_options options = doctor_ask_options(a->conf);
 	struct idem_store_redis_options store = {
 		.prefix = a->conf->prefix,
 		.clock = &idem_clock_real,
@@ -153,8 +165,6 @@ self_test(const struct doctor_asker *a, struct doctor_redis *r)
 
 	if (s == NULL || (a->use & (DOCTOR_KEYS | DOCTOR_TOKENS)) == 0)
 		return;
-	options.clock = &idem_clock_real;
-	options.switched = NULL;
 	store.client = idem_redis_new(&options, s->acl_error,
 	    sizeof s->acl_error);
 	s->acl = store.client != NULL && idem_boot_id(&store.boot) &&
@@ -246,7 +256,7 @@ enum doctor_generation
 doctor_ask_generation(const struct conf_redis *conf,
     const struct idem_history *ours)
 {
-	struct idem_redis_options options = conf->client;
+	struct idem_redis_options options = doctor_ask_options(conf);
 	enum doctor_generation answer = DOCTOR_GENERATION_UNKNOWN;
 	char error[DOCTOR_WHY], name[DOCTOR_NAME];
 	struct idem_bytes args[2] = { idem_bytes_text("GET") };
@@ -254,14 +264,12 @@ doctor_ask_generation(const struct conf_redis *conf,
 	struct idem_redis_waited reply;
 	struct idem_redis *client;
 
-	options.clock = &idem_clock_real;
-	options.switched = NULL;
 	client = idem_redis_new(&options, error, sizeof error);
 	if (client == NULL)
 		return answer;
 	snprintf(name, sizeof name, "%sledger", conf->prefix);
 	args[1] = c.key = idem_bytes_text(name);
-	c.deadline_ms = idem_boot_ms(&idem_clock_real) + WAIT_MS;
+	c.deadline_ms = idem_boot_ms(&idem_clock_real) + DOCTOR_WAIT_MS;
 	idem_redis_wait(client, &c, &reply);
 	answer = judge_generation(&reply, ours);
 	idem_redis_waited_free(&reply);

@@ -4,6 +4,9 @@
 
 #include "doctor.h"
 
+/* A server has so long for each reply, with its greeting if there is one. */
+#define DOCTOR_WAIT_MS 2000
+
 /*
  * Facts.  All of it waits, at most some seconds a server, and changes nothing
  * but the self-test's own key.
@@ -17,6 +20,9 @@ struct doctor_asker {
 	struct idem_redis_url first;	/* like the first of the file's */
 	char database[16];		/* "/3", or "" */
 };
+
+/* doctor_ask.c: the configuration's, but a server has at least so long. */
+struct idem_redis_options doctor_ask_options(const struct conf_redis *);
 
 /* doctor_ask.c: a redis {}, with all servers that belong to it.  False: no
    memory. */

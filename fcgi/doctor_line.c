@@ -4,8 +4,6 @@
 #include <stdio.h>
 #include <string.h>
 
-#define SAY_MS 2000
-#define TIMEOUT_MS 1000
 #define PROBE_MS 1000
 #define WORDS_MAX 8
 
@@ -27,17 +25,15 @@ void
 doctor_line_open(struct doctor_line *l, const struct doctor_asker *a,
     const char *name, bool sentinel)
 {
-	*l = (struct doctor_line){ .options = a->conf->client };
+	*l = (struct doctor_line){
+		.options = doctor_ask_options(a->conf)
+	};
 	l->urls[0] = name;
 	l->options.topology = IDEM_REDIS_SINGLE;
 	l->options.urls = l->urls;
 	l->options.urls_len = 1;
 	l->options.master = NULL;
 	l->options.any_role = true;
-	l->options.clock = &idem_clock_real;
-	l->options.switched = NULL;
-	if (l->options.timeout_ms < TIMEOUT_MS)
-		l->options.timeout_ms = TIMEOUT_MS;
 	l->options.probe_ms = PROBE_MS;
 	log_in(l, a, sentinel);
 	l->client = idem_redis_new(&l->options, l->error, sizeof l->error);
@@ -50,7 +46,7 @@ doctor_line_say(struct doctor_line *l, struct idem_redis_waited *reply,
 	struct idem_bytes args[WORDS_MAX];
 	struct idem_redis_command c = {
 		.args = args,
-		.deadline_ms = idem_boot_ms(&idem_clock_real) + SAY_MS,
+		.deadline_ms = idem_boot_ms(&idem_clock_real) + DOCTOR_WAIT_MS,
 	};
 
 	for (; words[c.args_len] != NULL && c.args_len < WORDS_MAX;
