@@ -2,6 +2,7 @@
 #include "ctl_run.h"
 #include "journal.h"
 #include "redis_store.h"
+#include "relay.h"
 #include "run_lock.h"
 #include "tap.h"
 
@@ -13,6 +14,8 @@
 
 /* Records in a Redis, looked at and settled by idemctl. */
 #define PATIENCE_MS 20000	/* with a server that is held up */
+#define SLOW_MS 520		/* each way */
+#define ASKS_MAX 5
 
 static struct redis_rig redis;
 static struct redis_store store;
@@ -286,6 +289,29 @@ check_both(void)
 
 /* --- how it is said ------------------------------------------------------- */
 
+/* One that greets after more than a second.  If it is held up as well, which
+   may take longer than a call, it is asked again. */
+static void
+check_slow(void)
+{
+	struct relay relay = { .pid = 0 };
+	int status = 111, i;
+	const char *out = "";
+	char path[120];
+
+	snprintf(path, sizeof path, "%s/slow", folder);
+	relay_open(&relay, path, redis.socket);
+	*relay.delay_ms = SLOW_MS;
+	for (i = 0; i < ASKS_MAX && status == 111; i++)
+		status = ctl_run(&out, "show %s --redis unix:%s", hex_of("k3"),
+		    path);
+	if (!ok(status == 0 && strstr(out, hex_of("k3")) != NULL,
+	    "a server that is slow to answer is waited for"))
+		note("exit %d: %.300s", status, out);
+	relay_close(&relay);
+	unlink(path);
+}
+
 static void
 check_usage(void)
 {
@@ -336,6 +362,7 @@ main(void)
 	check_waiting();
 	check_past();
 	check_here();
+	check_slow();
 	check_usage();
 	check_both();
 	redis_store_close(&store);
