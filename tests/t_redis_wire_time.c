@@ -106,31 +106,45 @@ on_signal(int number)
 	signals++;
 }
 
+#define SIGNALS_MIN 4
+#define ASKS_MAX 10
+
 static void
-interrupted(int flags, const char *what)
+ask_interrupted(struct redis_told *t)
 {
 	static const char *const script[] = { "accept", "expect 1", "left",
 		NULL };
 	const struct itimerval often = { { 0, 5000 }, { 0, 5000 } };
 	const struct itimerval never = { { 0, 0 }, { 0, 0 } };
-	struct sigaction action = { .sa_handler = on_signal,
-		.sa_flags = flags };
 	struct redis_fake f;
 	struct redis_desk d;
-	struct redis_told t;
 
 	redis_fake_tcp(&f, 5);
 	redis_fake_play(&f, script);
 	redis_desk_open(&d, f.url, NULL);
-	sigaction(SIGALRM, &action, NULL);
 	signals = 0;
 	setitimer(ITIMER_REAL, &often, NULL);
-	redis_desk_ask(&d, &t, DEADLINE_MS, "GET a");
+	redis_desk_ask(&d, t, DEADLINE_MS, "GET a");
 	setitimer(ITIMER_REAL, &never, NULL);
-	in_time(&t, "maybe", what);
-	ok(signals > 3, "and signals came (%d)", (int)signals);
 	redis_desk_close(&d);
 	redis_fake_end(&f);
+}
+
+/* All that come while we are held up are one: then it has shown nothing. */
+static void
+interrupted(int flags, const char *what)
+{
+	struct sigaction action = { .sa_handler = on_signal,
+		.sa_flags = flags };
+	struct redis_told t;
+	int i = 0;
+
+	sigaction(SIGALRM, &action, NULL);
+	do
+		ask_interrupted(&t);
+	while (signals < SIGNALS_MIN && ++i < ASKS_MAX);
+	in_time(&t, "maybe", what);
+	ok(signals >= SIGNALS_MIN, "and signals came (%d)", (int)signals);
 }
 
 /* --- names ---------------------------------------------------------------- */
