@@ -383,11 +383,21 @@ front_start() {
 	exit 1
 }
 
-# The same once more, after front_stop.
+# The same once more, after front_stop.  A child that the one before has left,
+# and that is held up, has the port until it ends.
 front_resume() {
-	front_command >>"$folder/front.log" 2>&1 &
-	front_pid=$!
-	until_true front_answers
+	resumes=0
+	while [ $resumes -lt 100 ]; do
+		begun_at=$(cat "$folder/front.log" 2>/dev/null | wc -l)
+		front_command >>"$folder/front.log" 2>&1 &
+		front_pid=$!
+		until_true front_answers
+		kill -0 "$front_pid" 2>/dev/null && return
+		tail -n "+$((begun_at + 1))" "$folder/front.log" |
+		    grep -q 'in use' || return
+		resumes=$((resumes + 1))
+		sleep 0.2
+	done
 }
 
 reloads_logged() { grep -c "$1" "$folder/${front%%-*}.log"; }
