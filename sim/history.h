@@ -222,9 +222,10 @@ struct history_head {
 	size_t faults_n;
 	bool fired_any, fired_none;
 	size_t own;		/* functions of the scenario's own have a say */
-	bool others;		/* what this run did not put to the test, runs of
-				   other points of its file may have, or nobody
-				   asked for: it is not vacuous for that */
+	bool others;		/* what this run did not put to the test, runs
+				   of other points of its file may have, or
+				   nobody asked for: it is not vacuous for
+				   that */
 };
 
 struct history {

@@ -187,7 +187,8 @@ check_others(void)
 	    "the rest of a line is there as well");
 	history_free(&h);
 	is_int(effects_read(&h, "/nonexistent/journal",
-	    &(struct effects_span){ .now_ns = NOW }, wrong, sizeof wrong), -1, "a journal that is not there is told");
+	    &(struct effects_span){ .now_ns = NOW }, wrong, sizeof wrong), -1,
+	    "a journal that is not there is told");
 	ok(strstr(wrong, "No such file") != NULL, "with the reason");
 	history_free(&h);
 }

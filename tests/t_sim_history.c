@@ -303,7 +303,7 @@ test_bytes(void)
 	    "and are in it as they were judged");
 	ok(strcmp(again.events[1].says_key, again.events[2].k) != 0 &&
 	    strcmp(again.events[3].k, "k\xc3\xa9") == 0,
-	    "texts that differ do so there too, and what is UTF-8 is as it was");
+	    "texts that differ do so there too, and UTF-8 is as it was");
 	history_free(&again);
 	history_free(&h);
 	free(text);
