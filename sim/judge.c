@@ -202,6 +202,7 @@ judge_alone(const struct history *h, struct scenario *s, size_t point,
     struct judge_run *run)
 {
 	struct check_view v;
+	bool ended;
 	size_t i;
 
 	memset(run, 0, sizeof *run);
@@ -211,10 +212,12 @@ judge_alone(const struct history *h, struct scenario *s, size_t point,
 	for (i = 0; i < PLAN_INVARIANTS; i++)
 		check_one(&v, (enum plan_invariant)i, run);
 	run->controlled = all_shown(&h->head, run->shown);
-	if (!v.ended && run->verdict != JUDGE_FAIL)
+	ended = v.ended;
+	if (!ended && run->verdict != JUDGE_FAIL)
 		cut_short(h, run);
 	check_view_free(&v);
-	if (s != NULL)
+	/* They take what is not there for what did not happen. */
+	if (s != NULL && ended)
 		ask_scenario(h, s, point, run);
 }
 

@@ -231,6 +231,13 @@ test_functions(void)
 	ok(run.verdict == JUDGE_INCONCLUSIVE,
 	    "one that cannot be said is inconclusive");
 	history_free(&h);
+	story_tell(&h, "holds=at_most_once own=2", GOOD " | cut");
+	s.custom[1] = SCENARIO_NO;
+	judge_run(&h, &s, 0, &run);
+	ok(run.verdict == JUDGE_INCONCLUSIVE &&
+	    strncmp(run.message, "the run was cut short", 21) == 0,
+	    "none is asked of a run that was cut short");
+	history_free(&h);
 	story_tell(&h, "violates=at_most_once", BAD);
 	s.custom[1] = SCENARIO_NO;
 	judge_run(&h, &s, 0, &run);
