@@ -77,6 +77,9 @@ add_folder(struct idemsim_files *f, const struct idemsim_options *o,
 		fprintf(stderr, "idemsim: %s: %s\n", path, strerror(errno));
 		return false;
 	}
+	if (n == 0)
+		fprintf(stderr, "idemsim: %s: there is no scenario in it "
+		    "(*.lua, but not _*.lua)\n", path);
 	for (i = 0; i < n; i++) {
 		good = add_file(f, o, arena_format(&f->arena, "%s%s%s", path,
 		    len > 0 && path[len - 1] == '/' ? "" : "/",

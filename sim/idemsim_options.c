@@ -1,11 +1,14 @@
 /* SPDX-License-Identifier: ISC */
 #include "idemsim.h"
 
+#include "near.h"
+
 #include <errno.h>
 #include <getopt.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 #define HELP_AT 22		/* column of what is said of an option */
 
@@ -335,6 +338,31 @@ take_command(struct idemsim_options *o, int *argc, char ***argv)
 		}
 }
 
+/* Who mistypes a command is told of a file that is not there otherwise. */
+static bool
+is_no_command(const struct idemsim_options *o)
+{
+	unsigned far, least = IDEM_NEAR_NOT;
+	const char *name = o->names_n > 0 ? o->names[0] : "", *near = NULL;
+	enum idemsim_command c;
+
+	if (o->named || *name == '\0' || strpbrk(name, "/.") != NULL ||
+	    access(name, F_OK) == 0)
+		return false;
+	for (c = IDEMSIM_RUN; c < IDEMSIM_COMMANDS; c++) {
+		far = idem_near(name, strlen(name), commands[c].name,
+		    strlen(commands[c].name));
+		if (far < least)
+			near = commands[c].name;
+		if (far < least)
+			least = far;
+	}
+	fprintf(stderr, "idemsim: %s: there is no such command, and no such "
+	    "file%s%s%s\n", name, near != NULL ? "; did you mean " : "",
+	    near != NULL ? near : "", near != NULL ? "?" : "");
+	return true;
+}
+
 bool
 idemsim_options(struct idemsim_options *o, int argc, char **argv)
 {
@@ -357,6 +385,8 @@ idemsim_options(struct idemsim_options *o, int argc, char **argv)
 			return false;
 	o->names = argv + optind;
 	o->names_n = argc - optind;
+	if (!o->help && !o->version && is_no_command(o))
+		return false;
 	return !o->quick || o->runs == 0 || wrong("--quick", "--runs",
 	    "it says how many runs; leave one of them out");
 }

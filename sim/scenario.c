@@ -150,7 +150,8 @@ open_file(struct scenario *s, char *wrong, size_t size)
 {
 	if (scenario_source(s, s->file, NULL) == -1) {
 		snprintf(wrong, size, "%s: %s; say the path of a Lua file",
-		    s->file, strerror(errno));
+		    s->file, errno == EINVAL ? "it is a pipe or a device, and "
+		    "no file" : strerror(errno));
 		return false;
 	}
 	if (scenario_box_open(s) != 0) {

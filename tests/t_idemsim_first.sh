@@ -1,0 +1,73 @@
+#!/bin/sh
+# SPDX-License-Identifier: ISC
+#
+# What idemsim says of the mistakes of who uses it for the first time.
+
+. "${top_srcdir:-$(dirname "$0")/..}/tests/idemsim.sh"
+
+# run STATUS SENTENCE ARGUMENT...: it ends so.
+run() {
+	want=$1
+	sentence=$2
+	shift 2
+	timeout 120 "$idemsim" "$@" >out 2>err
+	got=$?
+	[ "$got" = "$want" ]
+	ok $? "$sentence"
+}
+
+has() {
+	grep -Eq -- "$2" "$1"
+	ok $? "$3"
+}
+
+# scenario NAME TOPOLOGY HANDLER: two clients of much patience, each at its
+# instance, the second when the first has long had its answer.
+scenario() {
+	cat >"$1.lua" <<END
+local sim = require "idemsim"
+sim.api(1)
+return sim.scenario {
+  name = "$1",
+  modes = { "live" },
+  topology = { $2 },
+  handler = sim.handler { $3 },
+  load = { sim.script {
+    { at = 0, client = "c1", timeout = 600000,
+      send = { key = "k", to = "g1" } },
+    { at = 300, client = "c2", timeout = 600000,
+      send = { key = "k", to = "g2" } } } },
+  heal = { quiet = 3000 },
+  expect = { holds = { "same_answer" } },
+}
+END
+}
+
+ledger='gates = { n = 2, arbiter = "ledger", ledger = "shared" }'
+ours='effect = "append", service = sim.const(10)'
+
+# --- names -------------------------------------------------------------------
+
+scenario good "$ledger" "$ours"
+run 64 'a mistyped command is wrong use' lsit good.lua
+has err '^idemsim: lsit: there is no such command, and no such file; did' \
+    'it is no command, either'
+has err 'did you mean list[?]$' 'which was meant is asked'
+run 64 'a word that is near none is wrong use' zzzzz good.lua
+has err 'zzzzz: there is no such command, and no such file$' \
+    'and nothing is guessed'
+run 64 'a path that is not there is wrong use' ./lsit
+! grep -q command err
+ok $? 'and is no command'
+mkdir empty
+echo 'return {}' >empty/_part.lua
+run 64 'a folder without scenarios is wrong use' run empty
+has err '^idemsim: empty: there is no scenario in it ' 'it is named'
+cat good.lua | timeout 120 "$idemsim" run /dev/stdin >out 2>err
+[ $? = 64 ]
+ok $? 'a scenario that comes from a pipe is wrong use'
+has err '^idemsim: /dev/stdin: it is a pipe or a device, and no file' \
+    'it is told what it is'
+
+echo "1..$count"
+exit $failed
