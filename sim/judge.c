@@ -237,6 +237,7 @@ judge_run(const struct history *h, struct scenario *s, size_t point,
 		.exercised = run->exercised, .shown = run->shown,
 		.sometimes = sometimes, .alone = true
 	};
+	struct judge_answers answers = { .tries = 0 };
 	enum judge_verdict verdict;
 	char message[CHECK_WORDS];
 
@@ -246,9 +247,11 @@ judge_run(const struct history *h, struct scenario *s, size_t point,
 		judge_ask_sometimes(h, s, point, sometimes, run);
 	verdict = run->verdict == JUDGE_PASS ? judge_tally_up(&t, message,
 	    sizeof message) : JUDGE_PASS;
-	if (verdict != JUDGE_PASS)
+	if (verdict != JUDGE_PASS) {
+		judge_answers_take(&answers, h);
+		judge_answers_say(&answers, message, sizeof message);
 		judge_decide(run, verdict, "%s", message);
-	else if (run->verdict == JUDGE_PASS && s == NULL && h->head.own > 0)
+	} else if (run->verdict == JUDGE_PASS && s == NULL && h->head.own > 0)
 		judge_decide(run, JUDGE_INCONCLUSIVE, "all else is well, but "
 		    "the scenario's own functions have a say (%zu), and they "
 		    "are not here", h->head.own);

@@ -50,6 +50,29 @@ void judge_run(const struct history *, struct scenario *, size_t point,
     struct judge_run *);
 
 /*
+ * How tries with a key ended, those of clients: where none of them had its
+ * final answer, it is not what was to happen that has to be mended, but the
+ * program, or who runs it.
+ */
+#define JUDGE_KINDS 16
+struct judge_answers {
+	uint64_t tries, final;
+	struct judge_answer {
+		enum outcome_end how;
+		int status;
+		char mark[24];
+		uint64_t n;
+	} kinds[JUDGE_KINDS];
+	size_t kinds_n;
+};
+void judge_answers_take(struct judge_answers *, const struct history *);
+void judge_answers_add(struct judge_answers *, const struct judge_answers *);
+/* Behind what stands in the message: that there was no final answer, how many
+   tries there were, and how most of them ended.  Else nothing. */
+void judge_answers_say(const struct judge_answers *, char *message,
+    size_t size);
+
+/*
  * All runs of a point: FAIL if one failed; else INCONCLUSIVE if one was; else
  * FAIL if it is a negative control and something was never shown; else VACUOUS
  * if over all of them something that was to happen did not.  After each
@@ -67,6 +90,7 @@ struct judge_point {
 	struct arena arena;
 	int64_t wall_ms;
 	uint64_t starts, tries, keys;	/* for the line */
+	struct judge_answers answers;
 	bool exercised[PLAN_INVARIANTS], shown[PLAN_INVARIANTS], controlled;
 };
 
@@ -92,6 +116,7 @@ void judge_point_free(struct judge_point *);
 struct judge_file {
 	bool claimed[PLAN_INVARIANTS], exercised[PLAN_INVARIANTS];
 	bool partial;		/* not all of them were run: nothing is said */
+	struct judge_answers answers;
 };
 /* After judge_point_end. */
 void judge_file_add(struct judge_file *, const struct judge_point *);

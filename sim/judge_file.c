@@ -9,6 +9,7 @@ judge_file_add(struct judge_file *file, const struct judge_point *p)
 	const struct plan_expect *x = &p->plan->expect;
 	size_t i;
 
+	judge_answers_add(&file->answers, &p->answers);
 	if (p->verdict == JUDGE_SKIP || p->verdict == JUDGE_INCONCLUSIVE)
 		file->partial = true;
 	for (i = 0; i < PLAN_INVARIANTS; i++) {
@@ -39,6 +40,7 @@ judge_file_end(const struct judge_file *file, struct judge_point *last)
 	snprintf(last->message, sizeof last->message, "%s is unexercised%s: no "
 	    "run of the file put it to the test", first,
 	    n > 1 ? ", and others are" : "");
+	judge_answers_say(&file->answers, last->message, sizeof last->message);
 	snprintf(last->worst.message, sizeof last->worst.message, "%s",
 	    last->message);
 	return true;

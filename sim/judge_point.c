@@ -153,6 +153,7 @@ judge_point_take(struct judge_point *p, const struct history *h,
 		p->shown[i] = p->shown[i] || run->shown[i];
 	}
 	count(p, h);
+	judge_answers_take(&p->answers, h);
 	p->runs++;
 	keep(p, run, h->head.run > 0 ? h->head.run : p->runs);
 }
@@ -190,6 +191,7 @@ tally(struct judge_point *p)
 		    p->worst.message);
 		return;
 	}
+	judge_answers_say(&p->answers, p->message, sizeof p->message);
 	p->worst.verdict = p->verdict;
 	p->worst.by_check = false;
 	snprintf(p->worst.message, sizeof p->worst.message, "%s", p->message);

@@ -69,5 +69,38 @@ ok $? 'a scenario that comes from a pipe is wrong use'
 has err '^idemsim: /dev/stdin: it is a pipe or a device, and no file' \
     'it is told what it is'
 
+# --- a program that gives no answer ------------------------------------------
+
+timeout 120 "$idemsim" run --runs 1 good.lua >out 2>err
+got=$?
+if grep -q '# SKIP' out; then
+	echo "1..$count"
+	exit $failed
+fi
+[ $got = 0 ] && ! grep -q 'final answer' out
+ok $? 'where there are final answers nothing is said of them'
+
+# silent NAME TEXT ENDS: a program of that text is why nothing was tested.
+silent() {
+	printf "$2" >"$1.cgi"
+	chmod +x "$1.cgi"
+	scenario "$1" "$ledger" \
+	    "effect = \"external\", command = \"$dir/$1.cgi\""
+	run 2 "a program with $1 shows nothing" run --runs 1 --out "o-$1" \
+	    "$1.lua"
+	has out "vacuous: .*; none of the 2 tries had a final answer, and $3" \
+	    'how its tries ended is told'
+	run 2 'its history is judged the same' check "o-$1"/*/history.jsonl
+	has out "; none of the 2 tries had a final answer, and $3" \
+	    'and that is told again'
+}
+
+silent 'no-interpreter' '#!/no/such/interpreter\n' \
+    '[12] had 50[03] with Idempotency-Status not-started: --keep FOLDER keeps'
+silent 'no-header' '#!/bin/sh\necho hello\n' \
+    '1 had (502|409) with Idempotency-Status unknown: --keep FOLDER keeps'
+silent 'no-output' '#!/bin/sh\nexit 3\n' \
+    '1 had (502|409) with Idempotency-Status unknown: --keep FOLDER keeps'
+
 echo "1..$count"
 exit $failed
