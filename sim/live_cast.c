@@ -70,7 +70,10 @@ tokens_write(struct live_cast *cast)
 int
 live_cast_failed(struct live_cast *cast, const char *who, const char *what)
 {
-	snprintf(cast->wrong, sizeof cast->wrong, "%.40s: %.70s", who, what);
+	char few[LIVE_FEW];
+
+	snprintf(cast->wrong, sizeof cast->wrong, "%.40s: %.70s%s", who, what,
+	    live_few_files(few));
 	return -1;
 }
 

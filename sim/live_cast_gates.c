@@ -143,17 +143,18 @@ is_first(const struct live_cast *cast, size_t gate)
 	return cast->gates[gate].ledger != PLAN_NONE;
 }
 
-/* Who interrupts does not wait for one that never comes up. */
+/* Who interrupts does not wait for one that never comes up; and one that may
+   open no more files accepts nobody, though its listener takes them. */
 static int
 await_up(struct live_gate *g)
 {
 	int64_t until = now_ms() + UP_MS;
 
 	while (instance_await(g->cast->loop, &g->instance, ASK_MS) != 0)
-		if (errno != ETIMEDOUT || live_stopped() ||
+		if (errno != ETIMEDOUT || live_stopped() || g->starved ||
 		    now_ms() >= until)
 			return -1;
-	return 0;
+	return g->starved ? -1 : 0;
 }
 
 /* Who makes a ledger is up before the others open it. */
@@ -178,6 +179,7 @@ gates_start(struct live_cast *cast, bool makers)
 		    await_up(&cast->gates[i]) != 0)
 			return live_cast_failed(cast,
 			    cast->gates[i].instance.name,
+			    cast->gates[i].starved ? LIVE_STARVED :
 			    "it does not accept");
 	return 0;
 }

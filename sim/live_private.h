@@ -41,6 +41,7 @@ struct live_gate {
 	size_t processes, descriptors;	/* before the first request */
 	size_t seen;		/* processes, by the last look */
 	size_t answers, lines;	/* whole ones in this life; lines of requests */
+	bool starved;		/* it has said that it may open no more files */
 };
 
 struct live_store {
@@ -83,7 +84,7 @@ struct live_cast {
 	char program[LIVE_PATH * 2], library[LIVE_PATH * 2];
 	char labels[1024];
 	uint32_t numbers;	/* of messages */
-	char wrong[120];	/* what did not start; "": all did */
+	char wrong[200];	/* what did not start; "": all did */
 	struct live *run;	/* the one that goes on; or NULL */
 };
 
@@ -424,6 +425,11 @@ bool live_fits(struct live *, size_t events);
    behind "the run was cut short:".  The first reason is kept. */
 void live_cut(struct live *, const char *format, ...)
     __attribute__((format(printf, 2, 3)));
+#define LIVE_STARVED "it can open no more files (see ulimit -n)"
+/* Words to stand behind what did not start: so few files may be opened that it
+   may be that.  "": there are enough. */
+#define LIVE_FEW 80
+const char *live_few_files(char [LIVE_FEW]);
 /* Cut: who was to be started again is not.  error: of errno; 0: who was there
    before does not die, or has not left what is to be there. */
 void live_cannot_again(struct live *, const char *p, int error);

@@ -6,11 +6,13 @@
 #include <signal.h>
 #include <stdarg.h>
 #include <string.h>
+#include <sys/resource.h>
 #include <sys/wait.h>
 #include <time.h>
 
 #define MS_NS 1000000
 #define FEW 100
+#define FEW_FILES 64u	/* a server of Redis wants more than 32 */
 
 static int64_t
 monotonic_ns(void)
@@ -64,6 +66,18 @@ live_fits(struct live *l, size_t events)
 	live_cut(l, "more happened than a history has room for (%u events)",
 	    HISTORY_EVENTS_MAX);
 	return false;
+}
+
+const char *
+live_few_files(char out[LIVE_FEW])
+{
+	struct rlimit limit;
+
+	out[0] = '\0';
+	if (getrlimit(RLIMIT_NOFILE, &limit) == 0 && limit.rlim_cur < FEW_FILES)
+		snprintf(out, LIVE_FEW, "; a process may open only %u files "
+		    "(RLIMIT_NOFILE)", (unsigned)limit.rlim_cur);
+	return out;
 }
 
 void
@@ -146,12 +160,64 @@ sentinel_ended(struct server *server)
 	    server->life);
 }
 
+static bool
+has(const char *line, size_t len, const char *words)
+{
+	return memmem(line, len, words, strlen(words)) != NULL;
+}
+
+/* SQLite does not say why; with enough of them there are other reasons. */
+static bool
+tells_starved(const char *line, size_t len)
+{
+	char few[LIVE_FEW];
+
+	return has(line, len, " error=\"") &&
+	    (has(line, len, "Too many open files") ||
+	    (has(line, len, "unable to open database file") &&
+	    *live_few_files(few) != '\0'));
+}
+
+/* The plan may want such an error. */
+static bool
+is_planned(const struct plan *plan)
+{
+	const struct plan_action *a;
+	unsigned id;
+
+	for (id = 0; (a = plan_action_at(plan, id)) != NULL; id++)
+		if (a->kind == PLAN_PROC_FAIL && a->word != NULL &&
+		    (strcmp(a->word, "EMFILE") == 0 ||
+		    strcmp(a->word, "ENFILE") == 0))
+			return true;
+	return false;
+}
+
+/*
+ * Nobody would be told of it otherwise: connections wait in its listener until
+ * their clients' patience ends, or each request has its 503, and no promise is
+ * put to the test.
+ */
+static void
+hear_starved(struct live_gate *g, const char *line, size_t len)
+{
+	char few[LIVE_FEW];
+
+	if (!tells_starved(line, len) || is_planned(g->cast->plan))
+		return;
+	g->starved = true;
+	if (g->cast->run != NULL)
+		live_cut(g->cast->run, "%s: " LIVE_STARVED "%s",
+		    g->instance.name, live_few_files(few));
+}
+
 static void
 gate_line(struct instance *instance, const char *line, size_t len)
 {
 	struct live_gate *g = instance->arg;
 
 	live_died_line(g, line, len);
+	hear_starved(g, line, len);
 	if (g->cast->run != NULL)
 		live_log(g->cast->run, g, line, len);
 }

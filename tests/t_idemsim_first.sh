@@ -43,6 +43,7 @@ return sim.scenario {
 END
 }
 
+redis='redis = { a = {} }, gates = { n = 2, arbiter = "redis", store = "a" }'
 ledger='gates = { n = 2, arbiter = "ledger", ledger = "shared" }'
 ours='effect = "append", service = sim.const(10)'
 
@@ -101,6 +102,39 @@ silent 'no-header' '#!/bin/sh\necho hello\n' \
     '1 had (502|409) with Idempotency-Status unknown: --keep FOLDER keeps'
 silent 'no-output' '#!/bin/sh\nexit 3\n' \
     '1 had (502|409) with Idempotency-Status unknown: --keep FOLDER keeps'
+
+# --- few descriptors ---------------------------------------------------------
+
+# few FILES SCENARIO: long before its clients' patience ends it is told why;
+# what is enough depends on the system's libraries.
+few() {
+	(ulimit -n "$1"; exec timeout 120 "$idemsim" run --runs 1 --out few \
+	    "$2.lua") >out 2>err
+	got=$?
+	if [ $got = 0 ]; then
+		grep -q '^ok 1 ' out
+	else
+		[ $got = 2 ] || [ $got = 70 ]
+	fi
+	ok $? "with $1 descriptors $2 ends by itself"
+	[ $got = 0 ] || grep -q "inconclusive: .*only $1 files .RLIMIT_NOFILE" \
+	    out
+	ok $? 'and if it is no pass they are why'
+}
+
+scenario redis "$redis" "$ours"
+for files in 12 16 18 20 22 24 30 40 64; do
+	few $files good
+done
+few 18 good
+[ $got != 0 ]
+ok $? 'with so few it is no pass'
+timeout 120 "$idemsim" run --runs 1 redis.lua >out 2>err
+if ! grep -q '# SKIP' out; then
+	few 20 redis
+	few 30 redis
+	few 64 redis
+fi
 
 echo "1..$count"
 exit $failed
