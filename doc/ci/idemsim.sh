@@ -10,8 +10,8 @@
 # are in idemsim.xml and idemsim.json: keep all three.
 #
 # 0: all passed.  1: something was violated.  2: something was vacuous or
-# inconclusive, or nothing was run, which is no pass.  64 and more: the job itself is broken; see
-# idemsim(1).
+# inconclusive, or nothing was run, which is no pass.  64 and more: the job
+# itself is broken; see idemsim(1).
 
 set -u
 
