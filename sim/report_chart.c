@@ -280,8 +280,8 @@ by_place(const void *a_, const void *b_)
 
 	if (a->kind != b->kind)
 		return a->kind < b->kind ? -1 : 1;
-	if ((a->kind == CHART_PROGRAM || a->kind == CHART_LEASE) &&
-	    a->first != b->first)
+	/* Else who comes first finds the columns taken by who comes later. */
+	if (a->shares && a->first != b->first)
 		return a->first < b->first ? -1 : 1;
 	order = by_name(a->name, b->name);
 	return order != 0 ? order : (a->life > b->life) - (a->life < b->life);
@@ -296,19 +296,18 @@ shares(const struct chart_lane *l, size_t clients)
 
 /* The first column of its kind that is free again, with a row between. */
 static size_t
-column_for(struct chart *c, const struct chart_lane *l, size_t *free_from,
-    bool shared)
+column_for(struct chart *c, const struct chart_lane *l, size_t *free_from)
 {
 	struct chart_column *column;
 	size_t i;
 
-	for (i = 0; shared && i < c->columns_n; i++)
+	for (i = 0; l->shares && i < c->columns_n; i++)
 		if (c->columns[i].kind == l->kind && free_from[i] < l->first)
 			return i;
 	column = arena_more(&c->arena, &c->columns, &c->columns_n,
 	    sizeof *column);
 	column->kind = l->kind;
-	column->shared = shared;
+	column->shared = l->shares;
 	column->lane = l;
 	return c->columns_n - 1;
 }
@@ -323,14 +322,15 @@ place_columns(struct chart *c)
 	size_t clients = 0, i;
 	int x = LEFT;
 
+	for (i = 0; i < c->lanes_n; i++)
+		clients += c->lanes[i].kind == CHART_CLIENT;
 	for (i = 0; i < c->lanes_n; i++) {
 		order[i] = &c->lanes[i];
-		clients += c->lanes[i].kind == CHART_CLIENT;
+		order[i]->shares = shares(order[i], clients);
 	}
 	qsort(order, c->lanes_n, sizeof(struct chart_lane *), by_place);
 	for (i = 0; i < c->lanes_n; i++) {
-		order[i]->column = column_for(c, order[i], free_from,
-		    shares(order[i], clients));
+		order[i]->column = column_for(c, order[i], free_from);
 		free_from[order[i]->column] = order[i]->last + 1;
 	}
 	c->column_width = c->columns_n <= 8 ? 114 : c->columns_n <= 14 ?

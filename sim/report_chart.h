@@ -29,6 +29,7 @@ struct chart_lane {
 	int life;		/* of a gate, from 1; else 0 */
 	enum chart_kind kind;
 	size_t first, last;	/* rows in which something of it is */
+	bool shares;		/* a column with others of its kind */
 	size_t column;
 };
 

@@ -63,9 +63,56 @@ test_picked(void)
 	history_free(&h);
 }
 
+/* So wide is the diagram of clients that come one after another. */
+static int
+width_of(bool backwards)
+{
+	struct history h = { .n = 0 };
+	char *page = NULL, name[8];
+	const char *at;
+	size_t len = 0;
+	struct history_event *e;
+	FILE *file = open_memstream(&page, &len);
+	int i, width = 0;
+
+	for (i = 1; i <= 40; i++) {
+		snprintf(name, sizeof name, "c%d", backwards ? 41 - i : i);
+		e = history_add(&h, HISTORY_INV, i * INT64_C(2000),
+		    history_text(&h, name));
+		e->a = i;
+		e = history_add(&h, HISTORY_RET, i * INT64_C(2000) + 1000,
+		    history_text(&h, name));
+		e->a = i;
+	}
+	history_add(&h, HISTORY_END, INT64_C(90000), "-");
+	history_stamp_all(&h);
+	if (file == NULL || report_html(file, &h, NULL, NULL) != 0)
+		bail_out("no page");
+	fclose(file);
+	at = strstr(page, " role=\"img\" aria-label=\"Names of the lanes\"");
+	while (at != NULL && strncmp(at, "<svg", 4) != 0)
+		at--;
+	if (at != NULL)
+		width = atoi(at + sizeof "<svg width=\"" - 1);
+	free(page);
+	history_free(&h);
+	return width;
+}
+
+static void
+test_shared(void)
+{
+	int width = width_of(false);
+
+	ok(width > 0 && width < 1000, "clients that come one after another "
+	    "share their columns");
+	is_int(width_of(true), width, "whatever they are called");
+}
+
 int
 main(void)
 {
+	test_shared();
 	test_heals();
 	test_picked();
 	return done();
