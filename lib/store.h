@@ -247,6 +247,8 @@ int idem_store_sqlite_version(void);
  * rights are wanting where, and what to do.
  */
 int idem_sqlite_writable(const char *path, char *error, size_t error_size);
+/* The file alone, for who only looks: likewise. */
+int idem_sqlite_readable(const char *path, char *error, size_t error_size);
 /* What a file system's magic number (statfs(2)) is called, if it is one over
    a network or in user space, where locks and mapped files are not sure. */
 const char *idem_sqlite_network(uint32_t magic);

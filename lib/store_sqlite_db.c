@@ -230,8 +230,9 @@ idem_sqlite_db_open(struct idem_sqlite_db *d, struct idem_sqlite_file *file,
 		return 0;
 	/* SQLite does not say what, nor why. */
 	if (((rc & 0xff) == SQLITE_CANTOPEN || (rc & 0xff) == SQLITE_READONLY)
-	    && (!read_only || access(file->path, R_OK) == 0) &&
-	    idem_sqlite_writable(file->path, error, error_size) != 0)
+	    && ((read_only &&
+	    idem_sqlite_readable(file->path, error, error_size) != 0) ||
+	    idem_sqlite_writable(file->path, error, error_size) != 0))
 		goto failed;
 	snprintf(error, error_size, "the ledger %s: %s (%d)", file->path,
 	    (rc & 0xff) == SQLITE_NOTADB ? "not a database" :

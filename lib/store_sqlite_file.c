@@ -180,20 +180,33 @@ examine(const char *path, struct stat *st, char *error, size_t error_size)
 }
 
 static int
-may_write(const char *path, const char *what, char *error, size_t error_size)
+may(int mode, const char *path, const char *what, char *error,
+    size_t error_size)
 {
-	bool frozen;
+	const char *cure;
 
-	if (faccessat(AT_FDCWD, what, W_OK, AT_EACCESS) == 0 ||
+	if (faccessat(AT_FDCWD, what, mode, AT_EACCESS) == 0 ||
 	    (errno != EACCES && errno != EROFS))
 		return 0;	/* not known: opening it says more */
-	frozen = errno == EROFS;
-	snprintf(error, error_size, "the ledger %s: %s cannot be written by "
-	    "user %u: %s; %s", path, what, (unsigned)geteuid(),
-	    strerror(errno), frozen ? "mount it for writing, or put the "
-	    "ledger elsewhere" : "chown it to the user that idem runs as, and "
-	    "let that user write it");
+	if (errno == EROFS)
+		cure = "mount it for writing, or put the ledger elsewhere";
+	else if (mode == W_OK)
+		cure = "chown it to the user that idem runs as, and let that "
+		    "user write it";
+	else
+		cure = "chown it to the user that idem runs as, and be that "
+		    "user here";
+	snprintf(error, error_size, "the ledger %s: %s cannot be %s by "
+	    "user %u: %s; %s", path, what,
+	    mode == W_OK ? "written" : "read", (unsigned)geteuid(),
+	    strerror(errno), cure);
 	return -1;
+}
+
+int
+idem_sqlite_readable(const char *path, char *error, size_t error_size)
+{
+	return may(R_OK, path, path, error, error_size);
 }
 
 int
@@ -215,12 +228,12 @@ idem_sqlite_writable(const char *path, char *error, size_t error_size)
 	for (i = 0; answer == 0 && i < sizeof beside / sizeof *beside; i++) {
 		if (asprintf(&name, "%s%s", file, beside[i]) < 0)
 			break;
-		answer = may_write(path, name, error, error_size);
+		answer = may(W_OK, path, name, error, error_size);
 		free(name);
 	}
 	folder = idem_sqlite_folder(file);
 	if (answer == 0 && folder != NULL)
-		answer = may_write(path, folder, error, error_size);
+		answer = may(W_OK, path, folder, error, error_size);
 	free(folder);
 	free(file);
 	return answer;

@@ -1,8 +1,8 @@
 #!/bin/sh
 # SPDX-License-Identifier: ISC
 #
-# A ledger that idemd's user may only read: idemd does not start with it, and
-# the doctor finds it, also where root asks, who may write everything.
+# A ledger that idemd's user may only read, or not even that: idemd does not
+# start with it, and the doctor finds it, also where root asks, who may write everything.
 
 IDEMD=${IDEMD:-${top_builddir:-.}/idemd}
 IDEMCTL=${IDEMCTL:-${top_builddir:-.}/idemctl}
@@ -62,6 +62,10 @@ start() {
 	$as "$work/idemd" -s "unix:$work/l/s" --ledger "sqlite:$ledger" -- /x
 }
 
+unknown() {
+	$as "$work/idemctl" unknown --ledger "sqlite:$ledger"
+}
+
 $as "$work/idemctl" init --ledger "sqlite:$ledger" >"$work/out" 2>&1
 ok $? "a ledger is made"
 says 0 '^ok    ledger: .* opened' "the doctor finds nothing wrong" doctor
@@ -70,6 +74,12 @@ says 1 '^fail  ledger: .*ledger.db cannot be written by user .*chown it' \
     "a ledger that may only be read is a failure" doctor
 says 111 '^idemd: the ledger .*ledger.db cannot be written by .*chown it' \
     "idemd does not start with it" start
+rm -f "$ledger-wal" "$ledger-shm"
+chmod 0 "$ledger"			# as one that root has made is to others
+says 111 '^idemd: the ledger .*ledger.db cannot be read by user .*chown it' \
+    "nor with one that it may not even read" start
+says 111 'unknown: the ledger .*ledger.db cannot be read by .*chown it' \
+    "and who asks of its keys is told the same" unknown
 chmod 600 "$ledger"
 rm -f "$ledger-wal" "$ledger-shm"	# SQLite's have the ledger's mode
 chmod 500 "$work/l"
