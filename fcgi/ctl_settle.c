@@ -126,8 +126,10 @@ refuse_running(const struct ctl *c, const struct ctl_found *f,
 	const struct idem_record *r = &f->l.record;
 	bool here = memcmp(r->boot.at, c->boot.at, sizeof r->boot.at) == 0;
 
-	return ctl_say(c, CTL_NO, "its run %s%s (claimed by pid %u): wait for "
-	    "%lld more seconds, or stop it and say --force",
+	/* A lobby claimed it, at work for others too: not what to stop. */
+	return ctl_say(c, CTL_NO, "its run %s%s (claimed by pid %u, which is "
+	    "not the program): wait for its end, %lld seconds at most, or "
+	    "stop the program and say --force",
 	    run->e.lock == IDEM_RUN_HELD ? "is still going on" :
 	    "may still be going on", f->in->kind == CTL_REDIS && !here ?
 	    ", perhaps on another host" : "", r->pid,

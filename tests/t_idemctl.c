@@ -199,6 +199,8 @@ static const struct row looking[] = {
 static const struct row alive[] = {
 	{ "show {k1}", 0, "run       alive", "a held lock means alive" },
 	{ "show {k1}", 0, "asked     POST /order", "with what was asked" },
+	{ "resolve {k1} done", 1, "which is not the program): wait",
+	  "whom to leave alone is said" },
 	{ "resolve {k1} done", 1, "is still going on",
 	  "a run that goes on is not resolved" },
 	{ "forget {k1}", 1, "is still going on", "nor forgotten" },
