@@ -8,6 +8,7 @@
 #include <stddef.h>
 #include <string.h>
 #include <sys/epoll.h>
+#include <sys/wait.h>
 #include <unistd.h>
 
 #define ERR_READ_SIZE (16 * 1024)
@@ -163,6 +164,19 @@ file_read(struct run *r)
 		loop_timer(r->lobby->loop, &r->idle, loop_now(r->lobby->loop));
 }
 
+/* The program may have done all of its work: that it is not whole is ours. */
+static void
+unwritten(struct run *r, const struct run_end *end)
+{
+	struct run_note *n = &r->visit->note;
+
+	r->body.failed = true;
+	if (end->limit || !WIFEXITED(end->status))
+		return;
+	n->why = IDEM_WHY_UNWRITTEN;
+	n->why_code = WEXITSTATUS(end->status);
+}
+
 static void
 file_over(struct run *r, const struct run_end *end, struct idem_bytes out)
 {
@@ -172,7 +186,7 @@ file_over(struct run *r, const struct run_end *end, struct idem_bytes out)
 	else if (end->spooled)
 		r->out_len = end->len;
 	else
-		r->body.failed = true;
+		unwritten(r, end);
 	if (end->spool_failed)
 		log_line_quoted(&r->lobby->log, "error", strerror(end->error),
 		    "run=%llu spool=failed bytes=%llu",

@@ -51,7 +51,9 @@ enum idem_note_why {
 	IDEM_WHY_LAPSED,	/* its lease ran out, and nothing is known */
 	IDEM_WHY_BACKEND,	/* the FastCGI connection broke, or its lobby
 				   died beside it */
-	IDEM_WHY_PROBE		/* the probe did not know either */
+	IDEM_WHY_PROBE,		/* the probe did not know either */
+	IDEM_WHY_UNWRITTEN	/* its output could not be written to its file;
+				   `code`: exit status */
 };
 
 /* What somebody else needs to bring the run to its end.  Plain data. */

@@ -233,7 +233,7 @@ read_why(struct idem_reader *r, struct idem_note *n)
 {
 	uint8_t why = idem_read_u8(r);
 
-	n->why = why <= IDEM_WHY_PROBE ? (enum idem_note_why)why :
+	n->why = why <= IDEM_WHY_UNWRITTEN ? (enum idem_note_why)why :
 	    IDEM_WHY_NOT_SAID;
 	idem_read_bytes(r, 3);
 	n->why_code = (int32_t)idem_read_u32(r);

@@ -100,6 +100,11 @@ idem_note_why_text(const struct idem_note *n, char *to, size_t size)
 	case IDEM_WHY_PROBE:
 		text = "its probe could not tell either";
 		break;
+	case IDEM_WHY_UNWRITTEN:
+		snprintf(to, size, "ended, but its output could not be "
+		    "written to the run folder, exit status %d",
+		    (int)n->why_code);
+		break;
 	}
 	if (text != NULL)
 		snprintf(to, size, "%s", text);

@@ -165,6 +165,8 @@ static const struct {
 	{ IDEM_WHY_BACKEND, 0, "the connection to its FastCGI application "
 	  "broke, or its worker died" },
 	{ IDEM_WHY_PROBE, 0, "its probe could not tell either" },
+	{ IDEM_WHY_UNWRITTEN, 3, "ended, but its output could not be written "
+	  "to the run folder, exit status 3" },
 };
 
 static void
