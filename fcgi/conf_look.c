@@ -72,6 +72,26 @@ look_at_folder(const struct look *look, const char *where, const char *what,
 		warn(look, where, "%s%s: not a folder", what, path);
 }
 
+/* It is made at start, but not what it lies in. */
+static void
+look_at_run(const struct look *look, const char *path)
+{
+	const char *slash = strrchr(path, '/');
+	char above[4096];
+	size_t len;
+
+	if (access(path, F_OK) == 0 || errno != ENOENT || slash == NULL) {
+		look_at_folder(look, "run", "", path);
+		return;
+	}
+	len = slash == path ? 1 : (size_t)(slash - path);
+	if (len >= sizeof above)
+		return;
+	memcpy(above, path, len);
+	above[len] = '\0';
+	look_at_folder(look, "run", "", above);
+}
+
 static void
 look_at_socket(const struct look *look, const char *where, const char *what,
     const char *address)
@@ -115,7 +135,7 @@ look_at_instance(const struct look *look, const struct conf *c)
 		warn(look, "ledger", "%s: %s%s", c->ledger, strerror(errno),
 		    errno == ENOENT ? "; idemctl init makes one" : "");
 	if (c->run != NULL)
-		look_at_folder(look, "run", "", c->run);
+		look_at_run(look, c->run);
 	if (c->alert != NULL)
 		look_at_program(look, "alert", c->alert);
 	/* Of a socket it is all, and holds no password. */

@@ -168,7 +168,7 @@ static const struct {
 	  "application unix:/nowhere/s: No such",
 	  "program /etc/passwd: nobody may execute it" } },
 	{ "and what belongs to a Redis", { "--config", other,
-	  "--check-config" }, 100, { "warning: run: /nowhere/run: No such",
+	  "--check-config" }, 100, { "warning: run: /nowhere: No such",
 	  "alert: program /nowhere/tell: No such",
 	  "shared: redis unix:/nowhere/r: No such" } },
 	{ "and a probe", { "--config", other, "--check-config" }, 100,
@@ -203,6 +203,21 @@ check_asked(void)
 	ok(options_line_heard(check, STDERR_FILENO, said, sizeof said) == 2 &&
 	    strstr(said, "ledger = sqlite {") != NULL,
 	    "a file without a ledger is one");
+}
+
+/* It is made at start; what it lies in is not. */
+static void
+check_run(void)
+{
+	static const char *const args[] = { "--check-config", "--run",
+	    "/tmp/t_options.not-there", REST, NULL };
+	char said[4096];
+
+	if (!ok(options_line_heard(args, STDOUT_FILENO, said, sizeof said) ==
+	    100 && strstr(said, ": ok, 1 route") != NULL &&
+	    strstr(said, "run: ") == NULL,
+	    "a run folder that is still to be made is not warned of"))
+		note("%s", said);
 }
 
 static void
@@ -253,6 +268,7 @@ main(void)
 	check_filed();
 	check_both();
 	check_asked();
+	check_run();
 	check_reread();
 	unlink(file);
 	unlink(other);
