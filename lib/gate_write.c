@@ -104,12 +104,18 @@ written(struct idem_gate *g)
 	return reply_own(g, recorded(g));
 }
 
+/*
+ * What did not run here may run where the key is now: that nothing was done
+ * would be untrue.
+ */
 static struct idem_effects
 lost(struct idem_gate *g, int64_t now_ms)
 {
-	if (g->asked.op != IDEM_COMPLETE)
-		return reply_uncompleted(g);
-	return idem_gate_claim_anew(g, now_ms);
+	if (g->asked.op == IDEM_COMPLETE)
+		return idem_gate_claim_anew(g, now_ms);
+	if (g->asked.op == IDEM_RELEASE && g->after != IDEM_PROBLEM_NONE)
+		return idem_gate_ask_refusal(g, IDEM_PROBLEM_IN_PROGRESS);
+	return reply_uncompleted(g);
 }
 
 static struct idem_effects

@@ -17,10 +17,14 @@ const struct gate_row gate_rows_after[] = {
 	{ "a program that was cut off makes the key unknown", &journal,
 	  "keyed nothing got won/1 cut:cut stopped written sent",
 	  "look@local slot claim run+renew:20000 mark - reply:cut/1 end" },
-	{ "a release that is lost changes nothing of the reply", &ledger,
-	  "keyed nothing got won/1 not-started:forbidden-program stopped lost "
-	  "sent", "look@local slot claim run+renew:20000 release - "
-	  "reply:forbidden-program end" },
+	{ "what was not started does not say so of a key that it has lost",
+	  &retry, "keyed nothing got won/1 not-started:busy stopped lost sent",
+	  "look@local slot claim run+renew:20000 release - "
+	  "reply:in-progress:1 end" },
+	{ "nor if its first release came in, and the key was had again",
+	  &retry, "keyed nothing got won/1 not-started:busy stopped maybe over "
+	  "lost sent", "look@local slot claim run+renew:20000 release - "
+	  "wait:50 release reply:in-progress:1 end" },
 	{ "a mark that is lost changes nothing of the reply", &ledger,
 	  "keyed nothing got won/1 cut:cut stopped lost sent",
 	  "look@local slot claim run+renew:20000 mark - reply:cut/1 end" },

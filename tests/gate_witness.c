@@ -30,7 +30,10 @@ see_problem(struct gate_witness *s, const struct idem_effect *fx)
 	enum idem_problem p = fx->problem;
 
 	must(s, p != IDEM_PROBLEM_NONE, "a problem has a name");
-	if (s->runs > 0 && s->not_started)
+	if (s->release_lost)
+		must(s, p == IDEM_PROBLEM_IN_PROGRESS,
+		    "a key that is another's may be in progress there");
+	else if (s->runs > 0 && s->not_started)
 		must(s, says_not_started(p),
 		    "a run that did not start is said not to have started");
 	else if (s->runs > 0)
@@ -379,6 +382,8 @@ gate_witness_hear(struct gate_witness *s, const struct idem_event *ev,
 	}
 	if (ev->op == IDEM_WAIT && ev->waited == IDEM_WOKEN_RELEASED)
 		s->shown_proof = IDEM_PROOF_NOTHING;
+	if (ev->op == IDEM_RELEASE && !asked->others)
+		s->release_lost = ev->write == IDEM_WRITE_LOST;
 	if (ev->op == IDEM_COMPLETE && !asked->others) {
 		s->complete_written = ev->write == IDEM_WRITTEN;
 		s->complete_lost = ev->write == IDEM_WRITE_LOST;

@@ -36,6 +36,7 @@ struct gate_witness {
 	bool probe_unsure, probed;
 	bool recorded;
 	bool complete_written, complete_lost;
+	bool release_lost;	/* of its own claim */
 	bool saved_at_hand, not_kept;
 	bool lease_lost;
 	uint8_t replies;
