@@ -154,7 +154,7 @@ struct visit {
 struct parked {
 	struct person person;	/* first */
 	uint32_t waiter, flight;
-	bool html, identity, issued_only, old;
+	bool html, head, identity, issued_only, old;
 	enum idem_token_arbiter token;
 	struct idem_history history;
 	struct lobby *lobby;

@@ -214,6 +214,7 @@ unpark(struct parked *p)
 	v->admit = IDEM_KEYED;
 	v->admitted = true;
 	v->html = p->html;
+	v->head = p->head;
 	v->identity = p->identity;
 	v->token = p->token;
 	v->x.issued_only = p->issued_only;
@@ -334,6 +335,7 @@ parked_new(struct visit *v)
 	p->conn = v->conn;
 	p->began_ms = v->began_ms;
 	p->html = v->html;
+	p->head = v->head;
 	p->identity = v->identity;
 	p->token = v->token;
 	p->issued_only = v->x.issued_only;

@@ -274,6 +274,35 @@ test_no_file(void)
 	end(&rig);
 }
 
+/* Who waits is parked, and all that is left of its request is a few words. */
+static void
+test_head_that_waits(void)
+{
+	static const char text[] = "route { path = '/**', methods = { 'HEAD' "
+	    "}, in_progress = 'wait', wait = '10ms', lease = '120s',\n"
+	    "    program = cgi { folder .. 'order' } }\n";
+	const struct rig_request request = { .method = "HEAD", .path = "/o",
+		.key = "head" };
+	struct rig_answer answer;
+	struct rig rig;
+	int first;
+
+	begin(&rig, text);
+	rig_program(&rig, "order", COUNT HELD
+	    "printf 'Status: 201\\n\\n'\n");
+	rig_file(&rig, "hold", "");
+	first = ask_await_starts(&rig, ask_begin(&rig, &request), &request, 1);
+	rig_request(&rig, &request, &answer);
+	told(&answer, "409 in-progress", "a HEAD waits in vain");
+	is_int((long long)answer.body.len, 0, "and is told so without a body");
+	rig_answer_free(&answer);
+	unlink(rig_at(&rig, "hold"));
+	ask_end(&rig, first, &answer);
+	told(&answer, "201 stored", "the one that it waited for ends");
+	rig_answer_free(&answer);
+	end(&rig);
+}
+
 int
 main(void)
 {
@@ -282,5 +311,6 @@ main(void)
 	test_stderr();
 	test_no_descriptor();
 	test_no_file();
+	test_head_that_waits();
 	return done();
 }
