@@ -296,6 +296,22 @@ absent(struct idem_gate *g, int64_t now_ms)
 	return idem_gate_ask_slot(g, IDEM_CLAIM, true);
 }
 
+/*
+ * A claim of ours that landed after all, and we are not to run.  Of one that
+ * was taken over another had begun: that nothing was done would be untrue.
+ */
+static struct idem_effects
+give_back(struct idem_gate *g, int64_t now_ms)
+{
+	enum idem_problem problem = g->waited ? IDEM_PROBLEM_RELEASED :
+	    IDEM_PROBLEM_BUSY;
+
+	if (g->taking)
+		problem = IDEM_PROBLEM_IN_PROGRESS;
+	return idem_gate_write_then(g, now_ms, idem_gate_claim_undo(g),
+	    problem);
+}
+
 static struct idem_effects
 won(struct idem_gate *g, const struct idem_event *ev)
 {
@@ -303,11 +319,8 @@ won(struct idem_gate *g, const struct idem_event *ev)
 	g->claimed = true;
 	g->ghost = false;
 	g->attempt = ev->attempt;
-	/* A ghost that landed after all, and we are not to run. */
 	if (g->asked.look_only)
-		return idem_gate_write_then(g, ev->now_ms,
-		    idem_gate_claim_undo(g),
-		    g->waited ? IDEM_PROBLEM_RELEASED : IDEM_PROBLEM_BUSY);
+		return give_back(g, ev->now_ms);
 	if (g->asked.take_over && g->policy.on_unknown == IDEM_PROBING)
 		return idem_gate_ask_program(g, IDEM_PROBE);
 	return idem_gate_ask_program(g, IDEM_RUN);

@@ -236,6 +236,12 @@ const struct gate_row gate_rows_away[] = {
 	  "ours/2 written sent", "look@local slot claim wait:10 slot claim "
 	  "wait-key:10000 look@local claim:look release reply:released:1 "
 	  "end" },
+	{ "who gives back what it took over does not say that nothing was done",
+	  &probe, "keyed nothing got unknown:dead/1 maybe over got "
+	  "in-progress/1 woken-unsure nothing ours/2 written sent",
+	  "look@local slot claim claim:take-over wait:10 slot claim:take-over "
+	  "wait-key:10000 look@local claim:look mark reply:in-progress:10 "
+	  "end" },
 	{ "a ghost in the host's memory is released there", &memory,
 	  "keyed nothing " AWAY " maybe +300 over got maybe sent written",
 	  "look@local " ASKS " claim@memory wait:10 slot claim@memory "

@@ -30,6 +30,9 @@ see_problem(struct gate_witness *s, const struct idem_effect *fx)
 	enum idem_problem p = fx->problem;
 
 	must(s, p != IDEM_PROBLEM_NONE, "a problem has a name");
+	must(s, !s->won || !s->taking || s->runs > 0 || !says_not_started(p),
+	    "who gives back what it took over does not say that nothing was "
+	    "done");
 	if (s->release_lost)
 		must(s, p == IDEM_PROBLEM_IN_PROGRESS,
 		    "a key that is another's may be in progress there");
