@@ -173,7 +173,7 @@ send_once(struct backend_call *c)
 	}
 	if (!may_begin(c)) {
 		c->busy = true;
-		backend_give_up(c, BACKEND_NOT_STARTED, "it cannot be noted");
+		backend_give_up(c, BACKEND_NOT_STARTED, "it may not begin");
 		return;
 	}
 	message.msg_iovlen = s.spans;

@@ -8,12 +8,24 @@
 
 /* A run whose program is a FastCGI application: its end is END_REQUEST. */
 
+/* Of its claim's lease; by the clock itself: this turn may have stood still. */
+static int64_t
+lease_left_ms(const struct visit *v)
+{
+	return v->x.claim_sent_ms + v->x.gate.policy.lease_ms -
+	    idem_boot_ms(&idem_clock_real);
+}
+
+/* As the keeper's last act: a claimed run is not begun after its lease. */
 static bool
 begin(void *arg)
 {
 	const struct run *r = arg;
+	const struct visit *v = r->visit;
 
-	return run_note_begun(r->visit, true);
+	if (!run_note_begun(r->visit, true))
+		return false;
+	return !v->x.gate.claimed || lease_left_ms(v) > 0;
 }
 
 static void
@@ -92,8 +104,7 @@ is_safe(const char *method)
 static bool
 within_lease(const struct visit *v, uint32_t *connect_ms)
 {
-	int64_t left_ms = v->x.claim_sent_ms + v->x.gate.policy.lease_ms -
-	    idem_boot_ms(&idem_clock_real);
+	int64_t left_ms = lease_left_ms(v);
 
 	if (!v->x.gate.claimed)
 		return true;

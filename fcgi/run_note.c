@@ -194,8 +194,11 @@ run_note_begun(struct visit *v, bool begun)
 	if (!run_note_is(v))
 		return true;
 	if (idem_note_set_state(v->note.at.file,
-	    begun ? IDEM_NOTE_BEGUN : IDEM_NOTE_NOT_BEGUN) == 0)
+	    begun ? IDEM_NOTE_BEGUN : IDEM_NOTE_NOT_BEGUN) == 0) {
+		if (begun)
+			IDEM_LABEL_OF("backend.begin", &v->x.key);
 		return true;
+	}
 	complain(v, begun ? "not-begun" : "begun");
 	return false;
 }

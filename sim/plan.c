@@ -97,7 +97,7 @@ plan_labels(void)
 		"note.write", "claim.sent", "claim.noted", "claim.ok",
 		"claim.err", "claim.handed", "ledger.begin", "ledger.commit",
 		"ledger.committed",
-		"run.begin", "keeper.start", "program.spawn",
+		"run.begin", "backend.begin", "keeper.start", "program.spawn",
 		"program.spawned", "program.begun", "effect.before",
 		"effect.after", "program.out.first", "program.exited",
 		"trailer.begin", "spool.write", "trailer.written",

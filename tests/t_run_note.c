@@ -427,6 +427,28 @@ test_fastcgi(void)
 	front_rig_end(&f);
 }
 
+#ifdef IDEM_FAILPOINTS
+/* Its worker stands still between what it noted and the first byte. */
+static void
+test_late(void)
+{
+	struct rig_request asked = request;
+	struct front_rig f;
+
+	setenv("IDEM_FAILPOINTS", "backend.begin=1*sleep(2500)", 1);
+	front_rig_begin(&f, "one", "lease = '2s',", NULL);
+	unsetenv("IDEM_FAILPOINTS");
+	front_rig_play(&f, 0, "accept params body "
+	    "STDOUT/1:Status:201\n\n STDOUT/1:tea STDOUT/1 END/1:0.0");
+	asked.key = "late";
+	ask(&f.rig, &asked, "503 not-started", "nothing is sent to an "
+	    "application when its lease is over");
+	ok(await(&f.rig, false, 0), "and no note is left of it");
+	app_kill(&f.app[0]);
+	front_rig_end(&f);
+}
+#endif
+
 int
 main(void)
 {
@@ -472,5 +494,8 @@ main(void)
 	test_ghost();
 	test_no_folder();
 	test_fastcgi();
+#ifdef IDEM_FAILPOINTS
+	test_late();
+#endif
 	return done();
 }
