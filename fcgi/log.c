@@ -129,7 +129,7 @@ make_one_line(char *at, size_t len)
 			at[i] = at[i + 1] = '?';
 }
 
-static void
+static void __attribute__((format(printf, 2, 0)))
 add_format(struct log *log, const char *format, va_list args)
 {
 	size_t room, len;
